@@ -1,0 +1,66 @@
+/* The context: tier, threads, memory. One per calling thread. */
+#ifndef HEADWISE_CONTEXT_H
+#define HEADWISE_CONTEXT_H
+
+#include "isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A task of a parallel loop: index counts from 0, worker is below the context's number of threads. */
+typedef void headwise_task_fn(void *arg, int64_t index, int worker);
+
+/* The caller's own parallel loop. It must call task(arg, i, worker) once for every i in
+ * [0, n_tasks), in any order, and return when all have returned. Two calls that overlap in time must
+ * have different workers, all in [0, n_threads of the context). */
+typedef void headwise_parallel_for_fn(void *user, int64_t n_tasks, headwise_task_fn *task, void *arg);
+
+struct headwise_context_options {
+    size_t size;           /* sizeof(struct headwise_context_options) */
+    enum headwise_isa isa; /* AUTO: HEADWISE_ISA of the environment, else the best usable tier */
+    int n_threads;         /* 0: headwise_default_threads(); at most 1024 */
+    headwise_parallel_for_fn *parallel_for; /* NULL: OpenMP, or serial in a build without it */
+    void *parallel_user;                    /* the first argument of parallel_for */
+    struct headwise_allocator allocator;    /* zero: the C library's */
+};
+
+typedef struct headwise_context headwise_context;
+
+/* Creates a context and stores it in *context. options may be NULL: all defaults.
+ * HEADWISE_ERR_INVALID: context is NULL, options->size is 0 or larger than this library's, n_threads
+ * is outside [0, 1024], only one of the allocator's functions is set, HEADWISE_ISA names no tier.
+ * HEADWISE_ERR_UNSUPPORTED: the tier asked for is not built in or not usable here: there is no
+ * fallback. HEADWISE_ERR_NO_MEMORY. On failure *context is unchanged.
+ *
+ * A context is used by one thread at a time, and shares no mutable state with another context.
+ * Its calls run serially where the caller already is inside an OpenMP parallel region, and in the
+ * child of a fork() once the parent has run a parallel call. OpenMP's own settings, the affinity of
+ * threads and the floating-point environment are never changed. */
+HEADWISE_API enum headwise_status
+headwise_context_create(headwise_context **context, const struct headwise_context_options *options);
+
+/* Frees the context and its scratch memory. NULL is allowed. */
+HEADWISE_API void headwise_context_destroy(headwise_context *context);
+
+/* The tier of the context, never AUTO; its number of threads, at least 1. */
+HEADWISE_API enum headwise_isa headwise_context_isa(const headwise_context *context);
+HEADWISE_API int headwise_context_threads(const headwise_context *context);
+
+/* Scratch memory. A call that needs more scratch than the context holds grows it before it computes
+ * anything, and the context keeps the larger size: repeating a shape allocates nothing. A service
+ * that must not allocate later runs its largest shape once, reads headwise_context_scratch_bytes(),
+ * and reserves that much in every other context. reserve never shrinks.
+ * HEADWISE_ERR_NO_MEMORY: the context keeps what it had. HEADWISE_ERR_INVALID: context is NULL. */
+HEADWISE_API enum headwise_status headwise_context_reserve(headwise_context *context,
+                                                           size_t size_bytes);
+HEADWISE_API size_t headwise_context_scratch_bytes(const headwise_context *context);
+
+/* min(processors in the calling thread's affinity mask, the whole part of the control group's CPU
+ * quota), at least 1. Reads the kernel's cgroup files, the only files the library ever reads. */
+HEADWISE_API int headwise_default_threads(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,14 @@
+/* Headwise: multi-head attention on CPUs, every head in sight. Includes the whole library. */
+#ifndef HEADWISE_H
+#define HEADWISE_H
+
+#include "attention.h"
+#include "common.h"
+#include "context.h"
+#include "isa.h"
+#include "mha.h"
+#include "probe.h"
+#include "tensor.h"
+#include "version.h"
+
+#endif

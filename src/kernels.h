@@ -1,0 +1,143 @@
+/* The contract between portable code and the tiers: each kernel as mathematics.
+ *
+ * Every tier offers the same table. Rules that hold for all kernels:
+ *  - Arithmetic only: no threads, no allocation, no errors. Pointers are valid and do not overlap
+ *    unless said. Sizes may be 0 where not said otherwise. No alignment is assumed of any pointer.
+ *  - One answer: fma() is one fused operation in every tier but scalar (which multiplies, then adds),
+ *    every chain runs in the order written here, exp2, log and tanh are SLEEF's finz functions at
+ *    u10, and an element's value never depends on its lane or on m: tails go through the same vector
+ *    code on a padded register. So avx2, avx512 and neon give the same bits.
+ *  - max(a, b) is the select a > b ? a : b. Infinities and NaN follow IEEE 754.
+ *  - Memory is read and written only where the formula names it. */
+#ifndef HEADWISE_KERNELS_H
+#define HEADWISE_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "headwise/isa.h"
+
+/* Keys are processed in blocks of this many at absolute positions 0, 256, 512, ...: part of the
+ * definition of the result, so the same on every tier. */
+#define HEADWISE_KEY_BLOCK 256
+
+/* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
+#define HEADWISE_SUM_LANES 16
+
+/* Panels. A matrix B with k rows and any number of columns is stored as panels of nr columns, the
+ * last one narrower where that is enough: n columns, a multiple of nr_min, at most nr. Within a
+ * panel row r, column j is at b[r * n + j]; columns beyond the matrix are 0. Panels follow one
+ * another without gaps, so the panel that begins at column c begins at element k * c. */
+
+/* Scores of one panel of keys, 0 < n <= nr, any m:
+ *   acc = 0; for t = 0 ... k-1: acc = fma(a[i*a_stride + t], b[t*n + j], acc)
+ *   c[i*c_stride + j] = scale * acc                                   i < m, j < n */
+typedef void headwise_scores_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                                ptrdiff_t k, float scale);
+
+/* Weighted values of one panel, merged into what earlier key blocks gave:
+ *   acc as in scores; c[i][j] = fma(c[i][j], alpha[i], beta[i] * acc) */
+typedef void headwise_values_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                                ptrdiff_t k, const float *restrict alpha,
+                                const float *restrict beta);
+
+/* One panel of a projection; a chain over k may be continued over several calls:
+ *   acc = resume ? c[i][j] : 0; chain over t as in scores
+ *   c[i][j] = bias == NULL ? acc : acc + bias[j] */
+typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                                 ptrdiff_t k, bool resume, const float *restrict bias);
+
+/* Fills a panel of n columns from rows that become its columns:
+ *   panel[t*n + j] = j < n_rows ? src[j*src_stride + t] : 0           t < k, j < n, n_rows <= n */
+typedef void headwise_pack_transposed_fn(float *restrict panel, int n, const float *restrict src,
+                                         ptrdiff_t src_stride, int n_rows, ptrdiff_t k);
+
+/* Fills a panel of n columns from columns:
+ *   panel[t*n + j] = j < n_columns ? src[t*src_stride + j] : 0        t < k, j < n, n_columns <= n
+ * Returns whether everything copied is finite. */
+typedef bool headwise_pack_columns_fn(float *restrict panel, int n, const float *restrict src,
+                                      ptrdiff_t src_stride, int n_columns, ptrdiff_t k);
+
+/* Softmax numerators of m rows of n scores, in place, -inf being a hidden key. For each row:
+ *   max = max over j of s[j], from -inf;  base = max == -inf ? 0 : max
+ *   p[j] = exp2((s[j] - base) * log2(e))
+ *   lane[l] = sum of p[l], p[l+16], ... in this order from 0;  16 lanes, absent elements add 0
+ *   sum = fold of the lanes: l += l+8, then l+4, l+2, l+1
+ * s_stride >= n rounded up to 16; elements from n up to there are written as 0 (their old value is
+ * not used). A NaN score never becomes the max; it makes its p and the sum NaN. */
+typedef void headwise_softmax_fn(float *restrict s, ptrdiff_t s_stride, ptrdiff_t m, ptrdiff_t n,
+                                 float *restrict max, float *restrict sum);
+
+/* Joins a key block's (max, sum) to those of the blocks before it, for n rows:
+ *   new = max(block_max, max);  base = new == -inf ? 0 : new
+ *   alpha = exp2((max - base) * log2(e));  beta = exp2((block_max - base) * log2(e))
+ *   sum = fma(sum, alpha, block_sum * beta);  max = new */
+typedef void headwise_merge_fn(float *restrict alpha, float *restrict beta, float *restrict max,
+                               float *restrict sum, const float *restrict block_max,
+                               const float *restrict block_sum, ptrdiff_t n);
+
+/* Ends n rows: inverse = sum == 0 ? 0 : 1 / sum;  lse = sum == 0 ? -inf : max + log(sum), natural.
+ * A NaN sum gives NaN in both. */
+typedef void headwise_finish_fn(float *restrict inverse, float *restrict lse,
+                                const float *restrict max, const float *restrict sum, ptrdiff_t n);
+
+/* factor[i] = exp2((block_max[i] - base) * log2(e)) * inverse, base = max == -inf ? 0 : max: what
+ * the numerators of key block i are multiplied with to become weights. */
+typedef void headwise_factors_fn(float *restrict factor, const float *restrict block_max, float max,
+                                 float inverse, ptrdiff_t n);
+
+/* y[j] = fma(o[j] * inverse, gate, +0), NaN made the positive quiet NaN 0x7fc00000. y may be o. */
+typedef void headwise_normalize_fn(float *y, const float *o, float inverse, float gate,
+                                   ptrdiff_t n);
+
+/* s[j] = cap * tanh(s[j] * inverse_cap) */
+typedef void headwise_softcap_fn(float *s, float cap, float inverse_cap, ptrdiff_t n);
+
+/* s[j] = x[j] == -inf ? -inf : s[j] + x[j] */
+typedef void headwise_add_mask_fn(float *restrict s, const float *restrict x, ptrdiff_t n);
+
+/* s[j] = visible[j] != 0 ? s[j] : -inf */
+typedef void headwise_hide_fn(float *restrict s, const uint8_t *restrict visible, ptrdiff_t n);
+
+/* s[j] = s[j] + x[j] */
+typedef void headwise_add_fn(float *restrict s, const float *restrict x, ptrdiff_t n);
+
+/* Conversions of n elements; narrowing rounds to nearest even, keeps infinities, quiets NaN. */
+typedef void headwise_widen_fn(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n);
+typedef void headwise_narrow_fn(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n);
+
+struct headwise_kernels {
+    enum headwise_isa isa;
+    int mr;     /* rows of the micro-kernel's full tile: good values of m are its multiples */
+    int nr;     /* widest panel */
+    int nr_min; /* widths of panels are multiples of this, a divisor of nr and of 16 */
+    headwise_scores_fn *scores;
+    headwise_values_fn *values;
+    headwise_project_fn *project;
+    headwise_pack_transposed_fn *pack_transposed;
+    headwise_pack_columns_fn *pack_columns;
+    headwise_softmax_fn *softmax;
+    headwise_merge_fn *merge;
+    headwise_finish_fn *finish;
+    headwise_factors_fn *factors;
+    headwise_normalize_fn *normalize;
+    headwise_softcap_fn *softcap;
+    headwise_add_mask_fn *add_mask;
+    headwise_hide_fn *hide;
+    headwise_add_fn *add;
+    headwise_widen_fn *widen_f16;
+    headwise_widen_fn *widen_bf16;
+    headwise_narrow_fn *narrow_f16;
+    headwise_narrow_fn *narrow_bf16;
+};
+
+extern const struct headwise_kernels headwise_kernels_scalar;
+extern const struct headwise_kernels headwise_kernels_avx2;
+extern const struct headwise_kernels headwise_kernels_avx512;
+extern const struct headwise_kernels headwise_kernels_neon;
+
+#endif
