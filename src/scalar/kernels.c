@@ -1,0 +1,26 @@
+#include "vec.h"
+
+const struct headwise_kernels headwise_kernels_scalar = {
+    .isa = HEADWISE_ISA_SCALAR,
+    .mr = MR,
+    .nr = NR,
+    .nr_min = NR_MIN,
+    .scores = headwise_scores_scalar,
+    .values = headwise_values_scalar,
+    .project = headwise_project_scalar,
+    .pack_transposed = headwise_pack_transposed_scalar,
+    .pack_columns = headwise_pack_columns_scalar,
+    .softmax = headwise_softmax_scalar,
+    .merge = headwise_merge_scalar,
+    .finish = headwise_finish_scalar,
+    .factors = headwise_factors_scalar,
+    .normalize = headwise_normalize_scalar,
+    .softcap = headwise_softcap_scalar,
+    .add_mask = headwise_add_mask_scalar,
+    .hide = headwise_hide_scalar,
+    .add = headwise_add_scalar,
+    .widen_f16 = headwise_widen_f16_scalar,
+    .widen_bf16 = headwise_widen_bf16_scalar,
+    .narrow_f16 = headwise_narrow_f16_scalar,
+    .narrow_bf16 = headwise_narrow_bf16_scalar,
+};

@@ -1,0 +1,26 @@
+/* The kernels of this tier. */
+#ifndef HEADWISE_SCALAR_LOCAL_H
+#define HEADWISE_SCALAR_LOCAL_H
+
+#include "kernels.h"
+
+headwise_scores_fn headwise_scores_scalar;
+headwise_values_fn headwise_values_scalar;
+headwise_project_fn headwise_project_scalar;
+headwise_pack_transposed_fn headwise_pack_transposed_scalar;
+headwise_pack_columns_fn headwise_pack_columns_scalar;
+headwise_softmax_fn headwise_softmax_scalar;
+headwise_merge_fn headwise_merge_scalar;
+headwise_finish_fn headwise_finish_scalar;
+headwise_factors_fn headwise_factors_scalar;
+headwise_normalize_fn headwise_normalize_scalar;
+headwise_softcap_fn headwise_softcap_scalar;
+headwise_add_mask_fn headwise_add_mask_scalar;
+headwise_hide_fn headwise_hide_scalar;
+headwise_add_fn headwise_add_scalar;
+headwise_widen_fn headwise_widen_f16_scalar;
+headwise_widen_fn headwise_widen_bf16_scalar;
+headwise_narrow_fn headwise_narrow_f16_scalar;
+headwise_narrow_fn headwise_narrow_bf16_scalar;
+
+#endif

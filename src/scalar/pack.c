@@ -1,0 +1,26 @@
+#include "vec.h"
+
+void headwise_pack_transposed_scalar(float *restrict panel, int n, const float *restrict src,
+                                     ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
+    for (ptrdiff_t t = 0; t < k; t++) {
+        for (int j = 0; j < n_rows; j++)
+            panel[t * n + j] = src[j * src_stride + t];
+        for (int j = n_rows; j < n; j++)
+            panel[t * n + j] = 0.0f;
+    }
+}
+
+bool headwise_pack_columns_scalar(float *restrict panel, int n, const float *restrict src,
+                                  ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
+    float probe = 0.0f; /* x * 0 is 0 for finite x and NaN otherwise */
+    for (ptrdiff_t t = 0; t < k; t++) {
+        for (int j = 0; j < n_columns; j++) {
+            float x = src[t * src_stride + j];
+            panel[t * n + j] = x;
+            probe += x * 0.0f;
+        }
+        for (int j = n_columns; j < n; j++)
+            panel[t * n + j] = 0.0f;
+    }
+    return probe == 0.0f;
+}

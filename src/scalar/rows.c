@@ -1,0 +1,21 @@
+#include "vec.h"
+
+void headwise_softcap_scalar(float *s, float cap, float inverse_cap, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        s[j] = cap * Sleef_cinz_tanhf1_u10purec(s[j] * inverse_cap);
+}
+
+void headwise_add_mask_scalar(float *restrict s, const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        s[j] = x[j] == -INFINITY ? -INFINITY : s[j] + x[j];
+}
+
+void headwise_hide_scalar(float *restrict s, const uint8_t *restrict visible, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        s[j] = visible[j] ? s[j] : -INFINITY;
+}
+
+void headwise_add_scalar(float *restrict s, const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        s[j] += x[j];
+}

@@ -1,0 +1,34 @@
+/* The scalar tier's vocabulary. */
+#ifndef HEADWISE_SCALAR_VEC_H
+#define HEADWISE_SCALAR_VEC_H
+
+#include <math.h>
+#include <sleef.h>
+#include <string.h>
+
+#include "local.h"
+
+#define LOG2E 1.44269504088896340736f
+
+enum { MR = 4, NR = 16, NR_MIN = 8 };
+
+/* Multiplies, then adds: processors without FMA are what this tier is for. */
+static inline float multiply_add(float a, float b, float c) {
+    return a * b + c;
+}
+
+static inline float select_max(float a, float b) {
+    return a > b ? a : b;
+}
+
+/* cinz: SLEEF's scalar form that needs no FMA. */
+static inline float exp2_f32(float x) {
+    return Sleef_cinz_exp2f1_u10purec(x);
+}
+
+/* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
+static inline float base_of(float max) {
+    return max == -INFINITY ? 0.0f : max;
+}
+
+#endif
