@@ -1,0 +1,26 @@
+#include "vec.h"
+
+const struct headwise_kernels headwise_kernels_avx512 = {
+    .isa = HEADWISE_ISA_AVX512,
+    .mr = MR,
+    .nr = NR,
+    .nr_min = NR_MIN,
+    .scores = headwise_scores_avx512,
+    .values = headwise_values_avx512,
+    .project = headwise_project_avx512,
+    .pack_transposed = headwise_pack_transposed_avx512,
+    .pack_columns = headwise_pack_columns_avx512,
+    .softmax = headwise_softmax_avx512,
+    .merge = headwise_merge_avx512,
+    .finish = headwise_finish_avx512,
+    .factors = headwise_factors_avx512,
+    .normalize = headwise_normalize_avx512,
+    .softcap = headwise_softcap_avx512,
+    .add_mask = headwise_add_mask_avx512,
+    .hide = headwise_hide_avx512,
+    .add = headwise_add_avx512,
+    .widen_f16 = headwise_widen_f16_avx512,
+    .widen_bf16 = headwise_widen_bf16_avx512,
+    .narrow_f16 = headwise_narrow_f16_avx512,
+    .narrow_bf16 = headwise_narrow_bf16_avx512,
+};
