@@ -1,0 +1,26 @@
+#include "vec.h"
+
+const struct headwise_kernels headwise_kernels_avx2 = {
+    .isa = HEADWISE_ISA_AVX2,
+    .mr = MR,
+    .nr = NR,
+    .nr_min = NR_MIN,
+    .scores = headwise_scores_avx2,
+    .values = headwise_values_avx2,
+    .project = headwise_project_avx2,
+    .pack_transposed = headwise_pack_transposed_avx2,
+    .pack_columns = headwise_pack_columns_avx2,
+    .softmax = headwise_softmax_avx2,
+    .merge = headwise_merge_avx2,
+    .finish = headwise_finish_avx2,
+    .factors = headwise_factors_avx2,
+    .normalize = headwise_normalize_avx2,
+    .softcap = headwise_softcap_avx2,
+    .add_mask = headwise_add_mask_avx2,
+    .hide = headwise_hide_avx2,
+    .add = headwise_add_avx2,
+    .widen_f16 = headwise_widen_f16_avx2,
+    .widen_bf16 = headwise_widen_bf16_avx2,
+    .narrow_f16 = headwise_narrow_f16_avx2,
+    .narrow_bf16 = headwise_narrow_bf16_avx2,
+};

@@ -1,0 +1,26 @@
+/* The kernels of this tier. */
+#ifndef HEADWISE_AVX2_LOCAL_H
+#define HEADWISE_AVX2_LOCAL_H
+
+#include "kernels.h"
+
+headwise_scores_fn headwise_scores_avx2;
+headwise_values_fn headwise_values_avx2;
+headwise_project_fn headwise_project_avx2;
+headwise_pack_transposed_fn headwise_pack_transposed_avx2;
+headwise_pack_columns_fn headwise_pack_columns_avx2;
+headwise_softmax_fn headwise_softmax_avx2;
+headwise_merge_fn headwise_merge_avx2;
+headwise_finish_fn headwise_finish_avx2;
+headwise_factors_fn headwise_factors_avx2;
+headwise_normalize_fn headwise_normalize_avx2;
+headwise_softcap_fn headwise_softcap_avx2;
+headwise_add_mask_fn headwise_add_mask_avx2;
+headwise_hide_fn headwise_hide_avx2;
+headwise_add_fn headwise_add_avx2;
+headwise_widen_fn headwise_widen_f16_avx2;
+headwise_widen_fn headwise_widen_bf16_avx2;
+headwise_narrow_fn headwise_narrow_f16_avx2;
+headwise_narrow_fn headwise_narrow_bf16_avx2;
+
+#endif
