@@ -24,7 +24,8 @@ enum headwise_status {
     HEADWISE_ERR_NO_MEMORY = 2,   /* the allocator returned NULL, or a size does not fit size_t */
     HEADWISE_ERR_UNSUPPORTED = 3, /* the tier was not built in, or this processor cannot run it */
     HEADWISE_ERR_FULL = 4,        /* a cache has no room for the new keys */
-    HEADWISE_ERR_FORMAT = 5       /* a saved cache or a model file does not have the expected form */
+    HEADWISE_ERR_FORMAT = 5,      /* a saved cache or a model file does not have the expected form */
+    HEADWISE_ERR_IO = 6           /* headwise-io: a file could not be opened, read or written */
 };
 
 /* The name of a status, "ok", "invalid argument", ...; never NULL, static storage. */
