@@ -1,0 +1,59 @@
+#include "vec.h"
+
+typedef uint16x4_t halves;
+
+static inline halves load_halves(const uint16_t *p, ptrdiff_t n) {
+    uint16_t lanes[LANES] = {0};
+    memcpy(lanes, p, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
+    return vld1_u16(lanes);
+}
+
+static inline void store_halves(uint16_t *p, halves x, ptrdiff_t n) {
+    memcpy(p, &x, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
+}
+
+/* Quiets NaN, keeps its payload; infinity, zero's sign and subnormals come out exactly. */
+static inline vec widen_f16(halves x) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(x));
+}
+
+static inline halves narrow_f16(vec x) {
+    return vreinterpret_u16_f16(vcvt_f16_f32(x));
+}
+
+static inline vec widen_bf16(halves x) {
+    return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
+}
+
+/* Adding 0x7fff, and 1 where the kept part is odd, carries into it exactly when rounding to nearest
+ * even goes up, and turns the largest finite values into infinity. */
+static inline halves narrow_bf16(vec x) {
+    uint32x4_t bits = vreinterpretq_u32_f32(x);
+    uint32x4_t kept = vshrq_n_u32(bits, 16);
+    uint32x4_t odd = vandq_u32(kept, vdupq_n_u32(1));
+    uint32x4_t half = vaddq_u32(odd, vdupq_n_u32(0x7fff));
+    uint32x4_t rounded = vshrq_n_u32(vaddq_u32(bits, half), 16);
+    uint32x4_t quiet = vorrq_u32(kept, vdupq_n_u32(0x40));
+    uint32x4_t is_number = vceqq_f32(x, x);
+    return vmovn_u32(vbslq_u32(is_number, rounded, quiet));
+}
+
+void headwise_widen_f16_neon(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES)
+        store_first(dst + j, widen_f16(load_halves(src + j, n - j)), n - j);
+}
+
+void headwise_widen_bf16_neon(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES)
+        store_first(dst + j, widen_bf16(load_halves(src + j, n - j)), n - j);
+}
+
+void headwise_narrow_f16_neon(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES)
+        store_halves(dst + j, narrow_f16(load_first(src + j, n - j)), n - j);
+}
+
+void headwise_narrow_bf16_neon(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES)
+        store_halves(dst + j, narrow_bf16(load_first(src + j, n - j)), n - j);
+}

@@ -1,0 +1,26 @@
+#include "vec.h"
+
+const struct headwise_kernels headwise_kernels_neon = {
+    .isa = HEADWISE_ISA_NEON,
+    .mr = MR,
+    .nr = NR,
+    .nr_min = NR_MIN,
+    .scores = headwise_scores_neon,
+    .values = headwise_values_neon,
+    .project = headwise_project_neon,
+    .pack_transposed = headwise_pack_transposed_neon,
+    .pack_columns = headwise_pack_columns_neon,
+    .softmax = headwise_softmax_neon,
+    .merge = headwise_merge_neon,
+    .finish = headwise_finish_neon,
+    .factors = headwise_factors_neon,
+    .normalize = headwise_normalize_neon,
+    .softcap = headwise_softcap_neon,
+    .add_mask = headwise_add_mask_neon,
+    .hide = headwise_hide_neon,
+    .add = headwise_add_neon,
+    .widen_f16 = headwise_widen_f16_neon,
+    .widen_bf16 = headwise_widen_bf16_neon,
+    .narrow_f16 = headwise_narrow_f16_neon,
+    .narrow_bf16 = headwise_narrow_bf16_neon,
+};

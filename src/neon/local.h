@@ -1,0 +1,26 @@
+/* The kernels of this tier. */
+#ifndef HEADWISE_NEON_LOCAL_H
+#define HEADWISE_NEON_LOCAL_H
+
+#include "kernels.h"
+
+headwise_scores_fn headwise_scores_neon;
+headwise_values_fn headwise_values_neon;
+headwise_project_fn headwise_project_neon;
+headwise_pack_transposed_fn headwise_pack_transposed_neon;
+headwise_pack_columns_fn headwise_pack_columns_neon;
+headwise_softmax_fn headwise_softmax_neon;
+headwise_merge_fn headwise_merge_neon;
+headwise_finish_fn headwise_finish_neon;
+headwise_factors_fn headwise_factors_neon;
+headwise_normalize_fn headwise_normalize_neon;
+headwise_softcap_fn headwise_softcap_neon;
+headwise_add_mask_fn headwise_add_mask_neon;
+headwise_hide_fn headwise_hide_neon;
+headwise_add_fn headwise_add_neon;
+headwise_widen_fn headwise_widen_f16_neon;
+headwise_widen_fn headwise_widen_bf16_neon;
+headwise_narrow_fn headwise_narrow_f16_neon;
+headwise_narrow_fn headwise_narrow_bf16_neon;
+
+#endif

@@ -1,0 +1,32 @@
+#include "vec.h"
+
+void headwise_softcap_neon(float *s, float cap, float inverse_cap, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec x = multiply(load_first(s + j, n - j), broadcast(inverse_cap));
+        store_first(s + j, multiply(broadcast(cap), tanh_vec(x)), n - j);
+    }
+}
+
+void headwise_add_mask_neon(float *restrict s, const float *restrict x, ptrdiff_t n) {
+    vec hidden = broadcast(-INFINITY);
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec mask = load_first(x + j, n - j);
+        vec masked = add(load_first(s + j, n - j), mask);
+        store_first(s + j, select_equal(mask, hidden, hidden, masked), n - j);
+    }
+}
+
+void headwise_hide_neon(float *restrict s, const uint8_t *restrict visible, ptrdiff_t n) {
+    vec hidden = broadcast(-INFINITY);
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec score = load_first(s + j, n - j);
+        store_first(s + j, select_bytes(visible + j, n - j, score, hidden), n - j);
+    }
+}
+
+void headwise_add_neon(float *restrict s, const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec total = add(load_first(s + j, n - j), load_first(x + j, n - j));
+        store_first(s + j, total, n - j);
+    }
+}

@@ -1,0 +1,24 @@
+#include "gemm.h"
+
+TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
+    vec acc[MR * NR_VECS];
+#pragma GCC unroll 16
+    for (int i = 0; i < rows * vecs; i++)
+        acc[i] = broadcast(0.0f);
+    accumulate(acc, p, first, rows, vecs);
+    vec scale = broadcast(p->scale);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+        float *row = p->c + (first + i) * p->c_stride;
+#pragma GCC unroll 16
+        for (int v = 0; v < vecs; v++)
+            store(row + v * LANES, multiply(scale, acc[i * vecs + v]));
+    }
+}
+
+void headwise_scores_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                          ptrdiff_t k, float scale) {
+    struct product p = {c, c_stride, a, a_stride, b, k, .scale = scale};
+    for_each_tile(&p, m, n, scores_tile);
+}

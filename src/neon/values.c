@@ -1,0 +1,27 @@
+#include "gemm.h"
+
+TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
+    vec acc[MR * NR_VECS];
+#pragma GCC unroll 16
+    for (int i = 0; i < rows * vecs; i++)
+        acc[i] = broadcast(0.0f);
+    accumulate(acc, p, first, rows, vecs);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+        float *row = p->c + (first + i) * p->c_stride;
+        vec alpha = broadcast(p->alpha[first + i]);
+        vec beta = broadcast(p->beta[first + i]);
+#pragma GCC unroll 16
+        for (int v = 0; v < vecs; v++) {
+            vec block = multiply(beta, acc[i * vecs + v]);
+            store(row + v * LANES, multiply_add(load(row + v * LANES), alpha, block));
+        }
+    }
+}
+
+void headwise_values_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                          ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
+    struct product p = {c, c_stride, a, a_stride, b, k, .alpha = alpha, .beta = beta};
+    for_each_tile(&p, m, n, values_tile);
+}
