@@ -1,0 +1,70 @@
+#include "product.h"
+
+#include <math.h>
+
+#include "guard.h"
+
+struct product product_make(struct test_rng *rng, const struct headwise_kernels *kernels,
+                            ptrdiff_t m, int n, ptrdiff_t k, size_t shift_bytes) {
+    struct product p = {kernels, m, n, k, k + 3, n + 5, NULL, NULL, NULL};
+    size_t a_size = m > 0 ? (size_t)((m - 1) * p.a_stride + k) : 0;
+    size_t c_size = m > 0 ? (size_t)((m - 1) * p.c_stride + n) : 0;
+    p.a = guard_alloc(a_size * sizeof(float), shift_bytes);
+    p.b = guard_alloc((size_t)(k * n) * sizeof(float), shift_bytes);
+    p.c = guard_alloc(c_size * sizeof(float), shift_bytes);
+    for (size_t i = 0; i < a_size; i++)
+        p.a[i] = NAN;
+    for (ptrdiff_t i = 0; i < m; i++)
+        test_rng_fill(rng, p.a + i * p.a_stride, (size_t)k, 1);
+    test_rng_fill(rng, p.b, (size_t)(k * n), 1);
+    return p;
+}
+
+double product_exact(const struct product *p, ptrdiff_t i, int j, double *magnitude) {
+    double sum = 0;
+    *magnitude = 0;
+    for (ptrdiff_t t = 0; t < p->k; t++) {
+        double term = (double)p->a[i * p->a_stride + t] * (double)p->b[t * p->n + j];
+        sum += term;
+        *magnitude += fabs(term);
+    }
+    return sum;
+}
+
+float product_fma(const struct headwise_kernels *kernels, float a, float b, float c) {
+    if (kernels->isa == HEADWISE_ISA_SCALAR) {
+        float product = a * b;
+        return product + c;
+    }
+    return fmaf(a, b, c);
+}
+
+float product_chain(const struct product *p, ptrdiff_t i, int j, float start) {
+    float acc = start;
+    for (ptrdiff_t t = 0; t < p->k; t++)
+        acc = product_fma(p->kernels, p->a[i * p->a_stride + t], p->b[t * p->n + j], acc);
+    return acc;
+}
+
+void product_check_gaps(const struct product *p) {
+    for (ptrdiff_t i = 0; i + 1 < p->m; i++)
+        guard_expect_untouched(p->c + i * p->c_stride + p->n,
+                               (size_t)(p->c_stride - p->n) * sizeof(float), "between rows of c");
+    guard_check();
+}
+
+void product_for_grid(const struct headwise_kernels *kernels, uint64_t stream, const int64_t *ks,
+                      size_t n_ks, void (*visit)(struct product *p, struct test_rng *rng)) {
+    const ptrdiff_t ms[] = {1, 2, 3, 5, kernels->mr, kernels->mr + 1, 2 * kernels->mr + 1};
+    struct test_rng rng = test_rng_make(stream);
+    size_t count = 0;
+    for (size_t ik = 0; ik < n_ks; ik++)
+        for (size_t im = 0; im < sizeof(ms) / sizeof(ms[0]); im++)
+            for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min) {
+                size_t shift_bytes = count++ % 2 * sizeof(float);
+                struct product p = product_make(&rng, kernels, ms[im], n, ks[ik], shift_bytes);
+                visit(&p, &rng);
+                product_check_gaps(&p);
+                guard_release();
+            }
+}

@@ -1,0 +1,117 @@
+/* scores: c[i][j] = scale * chain of a row of queries and a panel of keys. */
+#include <math.h>
+#include <string.h>
+
+#include "bounds.h"
+#include "compare.h"
+#include "guard.h"
+#include "product.h"
+#include "runner.h"
+#include "shapes.h"
+#include "tier.h"
+
+static const float scale = 0.17677669f;
+
+static void call(const struct product *p, float factor) {
+    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->b, p->m, p->n, p->k, factor);
+}
+
+static void expect_scores(struct product *p, struct test_rng *rng) {
+    (void)rng;
+    call(p, scale);
+    for (ptrdiff_t i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            float got = p->c[i * p->c_stride + j];
+            float chain = scale * product_chain(p, i, j, 0);
+            double magnitude;
+            double want = (double)scale * product_exact(p, i, j, &magnitude);
+            /* k roundings in the chain (2k - 1 in multiply and add, which is gamma(k) too: a term
+             * passes through its product and at most k - 1 sums) and one for the scale. */
+            double bound = bound_gamma((double)p->k + 1) * (double)scale * magnitude + BOUND_TINY;
+            compare_expect(got, want, bound, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
+                           i, j);
+            compare_same_bits(&got, &chain, 1, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
+                              i, j);
+        }
+}
+
+static void follows_the_chain_on_the_grid(enum headwise_isa isa) {
+    product_for_grid(tier_kernels(isa), 1, shape_dims, SHAPE_DIMS, expect_scores);
+}
+
+/* Row i, columns j ... of a large product, computed alone in the narrowest panel. */
+static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    struct test_rng rng = test_rng_make(2);
+    struct product p = product_make(&rng, kernels, 2 * kernels->mr + 1, kernels->nr, 37, 0);
+    int width = kernels->nr_min;
+    call(&p, scale);
+    for (int j = 0; j < p.n; j += width) {
+        float *narrow = guard_floats((size_t)(p.k * width));
+        for (ptrdiff_t t = 0; t < p.k; t++)
+            memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
+        for (ptrdiff_t i = 0; i < p.m; i++) {
+            float *alone = guard_floats((size_t)width);
+            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, narrow, 1, width, p.k,
+                            scale);
+            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
+                              j);
+        }
+    }
+}
+
+static void nan_and_infinity_stay_in_their_row_and_column(enum headwise_isa isa) {
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    struct test_rng rng = test_rng_make(3);
+    struct product p = product_make(&rng, kernels, kernels->mr + 1, kernels->nr, 9, 0);
+    p.a[2 * p.a_stride + 4] = NAN;
+    p.b[3 * p.n + 1] = NAN;
+    p.b[3 * p.n + p.n - 1] = INFINITY;
+    call(&p, scale);
+    for (ptrdiff_t i = 0; i < p.m; i++)
+        for (int j = 0; j < p.n; j++) {
+            float got = p.c[i * p.c_stride + j];
+            float want = scale * product_chain(&p, i, j, 0);
+            assert_int_equal(isnan(want) != 0, i == 2 || j == 1);
+            assert_int_equal(isinf(want) != 0, j == p.n - 1 && i != 2);
+            compare_same_bits(&got, &want, 1, "element %td %d", i, j);
+        }
+}
+
+static void scale_is_used_as_given(enum headwise_isa isa) {
+    const float scales[] = {0, -0.0f, 1, -2.5f, 0x1p-130f, 0x1p100f};
+    struct test_rng rng = test_rng_make(4);
+    struct product p = product_make(&rng, tier_kernels(isa), 3, tier_kernels(isa)->nr, 5, 4);
+    for (size_t s = 0; s < TEST_COUNT(scales); s++) {
+        call(&p, scales[s]);
+        for (ptrdiff_t i = 0; i < p.m; i++)
+            for (int j = 0; j < p.n; j++) {
+                float want = scales[s] * product_chain(&p, i, j, 0);
+                compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "scale %g",
+                                  (double)scales[s]);
+            }
+    }
+}
+
+static void empty_sizes(enum headwise_isa isa) {
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    struct test_rng rng = test_rng_make(5);
+    struct product no_rows = product_make(&rng, kernels, 0, kernels->nr, 7, 0);
+    call(&no_rows, scale); /* c is empty: a write faults */
+    struct product no_terms = product_make(&rng, kernels, 3, kernels->nr, 0, 0);
+    call(&no_terms, scale);
+    for (ptrdiff_t i = 0; i < no_terms.m; i++)
+        for (int j = 0; j < no_terms.n; j++)
+            assert_true(no_terms.c[i * no_terms.c_stride + j] == 0);
+}
+
+int main(void) {
+    const struct test_case cases[] = {
+        TEST_CASE(follows_the_chain_on_the_grid),
+        TEST_CASE(rows_and_panels_do_not_matter),
+        TEST_CASE(nan_and_infinity_stay_in_their_row_and_column),
+        TEST_CASE(scale_is_used_as_given),
+        TEST_CASE(empty_sizes),
+    };
+    return test_run_tiers(cases, TEST_COUNT(cases));
+}

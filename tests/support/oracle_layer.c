@@ -1,0 +1,136 @@
+/* The layer in float64: projections around oracle_solve(), with bounds carried through. */
+#include <math.h>
+
+#include "bounds.h"
+#include "cmocka_headers.h"
+#include "guard.h"
+#include "half.h"
+#include "oracle.h"
+
+/* A value and the bound on its error, side by side. */
+struct field {
+    double *value;
+    double *bound;
+};
+
+static struct field make_field(int64_t n) {
+    return (struct field){guard_plain((size_t)n, sizeof(double)),
+                          guard_plain((size_t)n, sizeof(double))};
+}
+
+static double weight(const struct headwise_mha_config *c, const void *w, int64_t n_out,
+                     int64_t n_in, int64_t out, int64_t in) {
+    int64_t at = c->layout == HEADWISE_OUT_IN ? out * n_in + in : in * n_out + out;
+    return half_load(c->weight_dtype, w, at);
+}
+
+/* Rows of x times a matrix: one rounding a term, one for the bias. Result [B][heads][rows][dim],
+ * with past rows first where there are any (they are as exact as their type). */
+static struct field project(const struct headwise_mha_config *c, const struct headwise_tensor *x,
+                            const void *w, const float *bias, int64_t heads, int64_t dim,
+                            const struct headwise_tensor *past) {
+    int64_t batch = x->size[0], rows = x->size[2], n_in = x->size[3];
+    int64_t n_past = past != NULL ? past->size[2] : 0;
+    struct field f = make_field(batch * heads * (n_past + rows) * dim);
+    int64_t at = 0;
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t r = 0; r < n_past + rows; r++)
+                for (int64_t d = 0; d < dim; d++, at++) {
+                    if (r < n_past) {
+                        f.value[at] = oracle_load(past, b, h, r, d);
+                        continue;
+                    }
+                    double sum = 0, magnitude = 0;
+                    for (int64_t t = 0; t < n_in; t++) {
+                        double term = oracle_load(x, b, 0, r - n_past, t) *
+                                      weight(c, w, heads * dim, n_in, h * dim + d, t);
+                        sum += term;
+                        magnitude += fabs(term);
+                    }
+                    double add = bias != NULL ? (double)bias[h * dim + d] : 0;
+                    f.value[at] = sum + add;
+                    f.bound[at] = bound_gamma((double)n_in + 1) * magnitude +
+                                  BOUND_U * fabs(sum + add) + BOUND_TINY;
+                }
+    return f;
+}
+
+/* head_h W_O[h rows] for each head, and their sum with the bias. */
+static void project_out(const struct headwise_mha_config *c, struct oracle_result *r) {
+    int64_t n_in = r->heads * r->value_dim, rows = r->batch * r->queries;
+    struct field parts = make_field(r->batch * r->heads * r->queries * r->out_dim);
+    struct field out = make_field(rows * r->out_dim);
+    for (int64_t b = 0; b < r->batch; b++)
+        for (int64_t i = 0; i < r->queries; i++)
+            for (int64_t e = 0; e < r->out_dim; e++) {
+                double total = 0, all_magnitude = 0, all_carried = 0;
+                for (int64_t h = 0; h < r->heads; h++) {
+                    int64_t row = (b * r->heads + h) * r->queries + i;
+                    double sum = 0, magnitude = 0, carried = 0;
+                    for (int64_t d = 0; d < r->value_dim; d++) {
+                        double w = weight(c, c->w_o, r->out_dim, n_in, e, h * r->value_dim + d);
+                        double o = r->y[row * r->value_dim + d];
+                        sum += o * w;
+                        magnitude += fabs(o * w);
+                        carried += r->y_bound[row * r->value_dim + d] * fabs(w);
+                    }
+                    parts.value[row * r->out_dim + e] = sum;
+                    parts.bound[row * r->out_dim + e] =
+                        carried + bound_gamma((double)r->value_dim) * (magnitude + carried) +
+                        BOUND_TINY;
+                    total += sum;
+                    all_magnitude += magnitude;
+                    all_carried += carried;
+                }
+                double add = c->b_o != NULL ? (double)c->b_o[e] : 0;
+                int64_t at = (b * r->queries + i) * r->out_dim + e;
+                out.value[at] = total + add;
+                out.bound[at] = all_carried +
+                                bound_gamma((double)n_in + 1) * (all_magnitude + all_carried) +
+                                BOUND_U * fabs(total + add) + BOUND_TINY;
+            }
+    r->contributions = parts.value;
+    r->contributions_bound = parts.bound;
+    r->out = out.value;
+    r->out_bound = out.bound;
+}
+
+struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
+                                   const struct headwise_tensor *x,
+                                   const struct headwise_tensor *memory,
+                                   const struct headwise_attention_options *options) {
+    static const struct headwise_attention_options none = {.size = sizeof(none)};
+    const struct headwise_attention_options *o = options != NULL ? options : &none;
+    const struct headwise_tensor *m = memory != NULL ? memory : x;
+    int64_t kv_heads = c->n_kv_heads != 0 ? c->n_kv_heads : c->n_heads;
+    int64_t dim = c->head_dim != 0 ? c->head_dim : c->d_model / c->n_heads;
+    int64_t value_dim = c->value_dim != 0 ? c->value_dim : dim;
+    struct field q = project(c, x, c->w_q, c->b_q, c->n_heads, dim, NULL);
+    struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
+    struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
+    int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
+    struct oracle_problem p = {
+        .batch = x->size[0],
+        .heads = c->n_heads,
+        .kv_heads = kv_heads,
+        .queries = x->size[2],
+        .keys = past + m->size[2],
+        .past = past,
+        .dim = dim,
+        .value_dim = value_dim,
+        .q = q.value,
+        .k = k.value,
+        .v = v.value,
+        .q_error = q.bound,
+        .k_error = k.bound,
+        .v_error = v.bound,
+        .options = o,
+    };
+    if (o->mask != NULL)
+        p.mask = oracle_dense_mask(o->mask, p.batch, p.heads, p.queries, p.keys);
+    struct oracle_result *r = oracle_solve(&p);
+    r->out_dim = c->d_out != 0 ? c->d_out : c->d_model;
+    project_out(c, r);
+    return r;
+}
