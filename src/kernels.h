@@ -3,10 +3,10 @@
  * Every tier offers the same table. Rules that hold for all kernels:
  *  - Arithmetic only: no threads, no allocation, no errors. Pointers are valid and do not overlap
  *    unless said. Sizes may be 0 where not said otherwise. No alignment is assumed of any pointer.
- *  - One answer: fma() is one fused operation in every tier but scalar (which multiplies, then adds),
- *    every chain runs in the order written here, exp2, log and tanh are SLEEF's finz functions at
- *    u10, and an element's value never depends on its lane or on m: tails go through the same vector
- *    code on a padded register. So avx2, avx512 and neon give the same bits.
+ *  - One answer: fma() is one fused operation in every tier but scalar (which multiplies, then
+ * adds), every chain runs in the order written here, exp2, log and tanh are SLEEF's finz functions
+ * at u10, and an element's value never depends on its lane or on m: tails go through the same
+ * vector code on a padded register. So avx2, avx512 and neon give the same bits.
  *  - max(a, b) is the select a > b ? a : b. Infinities and NaN follow IEEE 754.
  *  - Memory is read and written only where the formula names it. */
 #ifndef HEADWISE_KERNELS_H

@@ -14,9 +14,10 @@ extern "C" {
  * position i + o on the axis of the keys (past keys first), and a causal query sees the keys at its
  * position and before. */
 enum headwise_causal {
-    HEADWISE_CAUSAL_NONE = 0,        /* o = number of past keys; no causal limit */
-    HEADWISE_CAUSAL_TOP_LEFT = 1,    /* o = number of past keys (0 without a past) */
-    HEADWISE_CAUSAL_BOTTOM_RIGHT = 2 /* o = key_lengths[b] (T without lengths) - S; may be negative */
+    HEADWISE_CAUSAL_NONE = 0,     /* o = number of past keys; no causal limit */
+    HEADWISE_CAUSAL_TOP_LEFT = 1, /* o = number of past keys (0 without a past) */
+    HEADWISE_CAUSAL_BOTTOM_RIGHT =
+        2 /* o = key_lengths[b] (T without lengths) - S; may be negative */
 };
 
 /* Everything between the scores and Y. Zero in every field but size is plain softmax attention.
@@ -45,12 +46,12 @@ struct headwise_attention_options {
     /* NULL, or a view that broadcasts to (B, H, S, T): each of the first three axes has its full
      * size, or size 1 (any stride), which is broadcast. BOOL: true = may attend. F32, F16, BF16:
      * added to the score; -inf hides the key. The last axis has stride 1 and at most T elements:
-     * keys beyond them are hidden; or it has stride 0 and at least one element, which then holds for
-     * every key. */
+     * keys beyond them are hidden; or it has stride 0 and at least one element, which then holds
+     * for every key. */
     const struct headwise_tensor *mask;
 
-    /* Keys and values that come before k and v: (B, Hkv, P, D) and (B, Hkv, P, Dv), both or neither,
-     * of k's and v's type. T = P + number of rows of k. */
+    /* Keys and values that come before k and v: (B, Hkv, P, D) and (B, Hkv, P, Dv), both or
+     * neither, of k's and v's type. T = P + number of rows of k. */
     const struct headwise_tensor *past_key;
     const struct headwise_tensor *past_value;
 
@@ -65,8 +66,8 @@ struct headwise_attention_options {
     const float *head_gates;
     int64_t gate_batch_stride;
 
-    /* The type the masked scores are rounded to before the softmax, which is f32: F32 (no rounding),
-     * F16 or BF16. */
+    /* The type the masked scores are rounded to before the softmax, which is f32: F32 (no
+     * rounding), F16 or BF16. */
     enum headwise_dtype softmax_precision;
 
     const struct headwise_probe *probe; /* NULL: nothing more than y */
@@ -82,16 +83,15 @@ struct headwise_attention_options {
  * of its queries over calls (same keys, same positions), and on every tier but scalar.
  *
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a type or size does not fit, H is not
- * divisible by Hkv, D or Dv is 0, a stride is negative, a size product overflows, scale or softcap is
- * not finite, key_lengths[b] is outside [0, T], a window side is below -1, options->size or
+ * divisible by Hkv, D or Dv is 0, a stride is negative, a size product overflows, scale or softcap
+ * is not finite, key_lengths[b] is outside [0, T], a window side is below -1, options->size or
  * probe->size is not one this library knows. HEADWISE_ERR_NO_MEMORY: scratch could not grow.
  * Failure leaves every output untouched. */
-HEADWISE_API enum headwise_status headwise_attention(headwise_context *context,
-                                                     const struct headwise_tensor *y,
-                                                     const struct headwise_tensor *q,
-                                                     const struct headwise_tensor *k,
-                                                     const struct headwise_tensor *v,
-                                                     const struct headwise_attention_options *options);
+HEADWISE_API enum headwise_status
+headwise_attention(headwise_context *context, const struct headwise_tensor *y,
+                   const struct headwise_tensor *q, const struct headwise_tensor *k,
+                   const struct headwise_tensor *v,
+                   const struct headwise_attention_options *options);
 
 #ifdef __cplusplus
 }

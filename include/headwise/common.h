@@ -20,12 +20,12 @@ extern "C" {
  * has written to none of its outputs and has changed none of its objects: it may be repeated. */
 enum headwise_status {
     HEADWISE_OK = 0,
-    HEADWISE_ERR_INVALID = 1,     /* an argument is wrong; headwise_last_error() says which and why */
-    HEADWISE_ERR_NO_MEMORY = 2,   /* the allocator returned NULL, or a size does not fit size_t */
+    HEADWISE_ERR_INVALID = 1,   /* an argument is wrong; headwise_last_error() says which and why */
+    HEADWISE_ERR_NO_MEMORY = 2, /* the allocator returned NULL, or a size does not fit size_t */
     HEADWISE_ERR_UNSUPPORTED = 3, /* the tier was not built in, or this processor cannot run it */
     HEADWISE_ERR_FULL = 4,        /* a cache has no room for the new keys */
-    HEADWISE_ERR_FORMAT = 5,      /* a saved cache or a model file does not have the expected form */
-    HEADWISE_ERR_IO = 6           /* headwise-io: a file could not be opened, read or written */
+    HEADWISE_ERR_FORMAT = 5, /* a saved cache or a model file does not have the expected form */
+    HEADWISE_ERR_IO = 6      /* headwise-io: a file could not be opened, read or written */
 };
 
 /* The name of a status, "ok", "invalid argument", ...; never NULL, static storage. */

@@ -8,13 +8,15 @@
 extern "C" {
 #endif
 
-/* A task of a parallel loop: index counts from 0, worker is below the context's number of threads. */
+/* A task of a parallel loop: index counts from 0, worker is below the context's number of threads.
+ */
 typedef void headwise_task_fn(void *arg, int64_t index, int worker);
 
 /* The caller's own parallel loop. It must call task(arg, i, worker) once for every i in
- * [0, n_tasks), in any order, and return when all have returned. Two calls that overlap in time must
- * have different workers, all in [0, n_threads of the context). */
-typedef void headwise_parallel_for_fn(void *user, int64_t n_tasks, headwise_task_fn *task, void *arg);
+ * [0, n_tasks), in any order, and return when all have returned. Two calls that overlap in time
+ * must have different workers, all in [0, n_threads of the context). */
+typedef void headwise_parallel_for_fn(void *user, int64_t n_tasks, headwise_task_fn *task,
+                                      void *arg);
 
 struct headwise_context_options {
     size_t size;           /* sizeof(struct headwise_context_options) */
@@ -28,10 +30,10 @@ struct headwise_context_options {
 typedef struct headwise_context headwise_context;
 
 /* Creates a context and stores it in *context. options may be NULL: all defaults.
- * HEADWISE_ERR_INVALID: context is NULL, options->size is 0 or larger than this library's, n_threads
- * is outside [0, 1024], only one of the allocator's functions is set, HEADWISE_ISA names no tier.
- * HEADWISE_ERR_UNSUPPORTED: the tier asked for is not built in or not usable here: there is no
- * fallback. HEADWISE_ERR_NO_MEMORY. On failure *context is unchanged.
+ * HEADWISE_ERR_INVALID: context is NULL, options->size is 0 or larger than this library's,
+ * n_threads is outside [0, 1024], only one of the allocator's functions is set, HEADWISE_ISA names
+ * no tier. HEADWISE_ERR_UNSUPPORTED: the tier asked for is not built in or not usable here: there
+ * is no fallback. HEADWISE_ERR_NO_MEMORY. On failure *context is unchanged.
  *
  * A context is used by one thread at a time, and shares no mutable state with another context.
  * Its calls run serially where the caller already is inside an OpenMP parallel region, and in the

@@ -29,8 +29,8 @@ struct headwise_mha_config {
     enum headwise_dtype weight_dtype; /* of all four matrices as given: F32, F16, BF16 */
 
     /* Contiguous matrices; out x in: W_Q (H*D x d_model), W_K (Hkv*D x d_memory),
-     * W_V (Hkv*Dv x d_memory), W_O (d_out x H*Dv). All required. Head h owns rows h*D ... of W_Q and
-     * columns h*Dv ... of W_O (as out x in). */
+     * W_V (Hkv*Dv x d_memory), W_O (d_out x H*Dv). All required. Head h owns rows h*D ... of W_Q
+     * and columns h*Dv ... of W_O (as out x in). */
     const void *w_q;
     const void *w_k;
     const void *w_v;
@@ -44,13 +44,13 @@ struct headwise_mha_config {
 
 typedef struct headwise_mha headwise_mha;
 
-/* Packs the weights for the context's tier, with the context's allocator and threads, and stores the
- * layer in *mha. Everything is copied: the caller's arrays may be freed afterwards.
- * The layer is immutable: any number of threads may use it at once, each with its own context of the
- * same tier. It does not refer to the context afterwards, but its allocator must stay usable.
+/* Packs the weights for the context's tier, with the context's allocator and threads, and stores
+ * the layer in *mha. Everything is copied: the caller's arrays may be freed afterwards. The layer
+ * is immutable: any number of threads may use it at once, each with its own context of the same
+ * tier. It does not refer to the context afterwards, but its allocator must stay usable.
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a size is negative, required and 0, or
- * overflows, H is not divisible by Hkv, d_model not by H where head_dim is 0, a type is not allowed.
- * HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
+ * overflows, H is not divisible by Hkv, d_model not by H where head_dim is 0, a type is not
+ * allowed. HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
 HEADWISE_API enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
                                                       const struct headwise_mha_config *config);
 
@@ -65,12 +65,11 @@ HEADWISE_API void headwise_mha_destroy(headwise_mha *mha);
  * y may not overlap x or memory.
  * HEADWISE_ERR_INVALID as in headwise_attention, and where the context's tier is not the layer's.
  * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
-HEADWISE_API enum headwise_status headwise_mha_forward(headwise_context *context,
-                                                       const headwise_mha *mha,
-                                                       const struct headwise_tensor *y,
-                                                       const struct headwise_tensor *x,
-                                                       const struct headwise_tensor *memory,
-                                                       const struct headwise_attention_options *options);
+HEADWISE_API enum headwise_status
+headwise_mha_forward(headwise_context *context, const headwise_mha *mha,
+                     const struct headwise_tensor *y, const struct headwise_tensor *x,
+                     const struct headwise_tensor *memory,
+                     const struct headwise_attention_options *options);
 
 /* Sizes of the layer as resolved at creation; mha must not be NULL. */
 HEADWISE_API int64_t headwise_mha_d_model(const headwise_mha *mha);

@@ -10,17 +10,17 @@ extern "C" {
 
 /* Where in the computation the scores are taken. */
 enum headwise_score_stage {
-    HEADWISE_SCORES_SCALED = 0,  /* scale * q.k, of hidden keys too */
-    HEADWISE_SCORES_CAPPED = 1,  /* after the softcap, of hidden keys too */
-    HEADWISE_SCORES_MASKED = 2,  /* after the masks: -inf where a key is hidden */
-    HEADWISE_SCORES_WEIGHTS = 3  /* after the softmax: the attention weights, before head gates */
+    HEADWISE_SCORES_SCALED = 0, /* scale * q.k, of hidden keys too */
+    HEADWISE_SCORES_CAPPED = 1, /* after the softcap, of hidden keys too */
+    HEADWISE_SCORES_MASKED = 2, /* after the masks: -inf where a key is hidden */
+    HEADWISE_SCORES_WEIGHTS = 3 /* after the softmax: the attention weights, before head gates */
 };
 
 /* Every pointer is an output the caller owns, a contiguous f32 array, or NULL where not wanted.
- * B batch, H query heads, S queries, T keys (past included). Outputs must not overlap one another or
- * any input. They come from the same pass that computes y: asking for any of them changes no bit of
- * y. After a failing call their contents are unchanged.
- * A row that sees no key has weights 0 and log-sum-exp -inf (masked scores all -inf). */
+ * B batch, H query heads, S queries, T keys (past included). Outputs must not overlap one another
+ * or any input. They come from the same pass that computes y: asking for any of them changes no bit
+ * of y. After a failing call their contents are unchanged. A row that sees no key has weights 0 and
+ * log-sum-exp -inf (masked scores all -inf). */
 struct headwise_probe {
     size_t size; /* sizeof(struct headwise_probe) */
 

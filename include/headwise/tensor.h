@@ -11,11 +11,12 @@ extern "C" {
 /* A view of an array with four axes, in this order: batch, head, row, column. A row is a token, a
  * column a component of its vector (in a mask: a key).
  *
- * Element (b, h, r, c) lies at data + b*stride[0] + h*stride[1] + r*stride[2] + c*stride[3], counted
- * in elements of dtype. Strides are 0 (the axis is broadcast: every index reads the same element) or
- * positive. The last axis of everything but masks has stride 1. Outputs must not be broadcast.
- * No alignment beyond that of the element type is required, and nothing outside the elements named
- * by the sizes is read or written. An axis of size 0 makes the tensor empty; data may then be NULL.
+ * Element (b, h, r, c) lies at data + b*stride[0] + h*stride[1] + r*stride[2] + c*stride[3],
+ * counted in elements of dtype. Strides are 0 (the axis is broadcast: every index reads the same
+ * element) or positive. The last axis of everything but masks has stride 1. Outputs must not be
+ * broadcast. No alignment beyond that of the element type is required, and nothing outside the
+ * elements named by the sizes is read or written. An axis of size 0 makes the tensor empty; data
+ * may then be NULL.
  *
  * Inputs are never written; data is not const only so that one type serves both directions. */
 struct headwise_tensor {
@@ -26,15 +27,17 @@ struct headwise_tensor {
 };
 
 /* A contiguous (batch, head, row, column) array. */
-HEADWISE_API struct headwise_tensor headwise_tensor_bhrc(const void *data, enum headwise_dtype dtype,
-                                                         int64_t batch, int64_t heads, int64_t rows,
+HEADWISE_API struct headwise_tensor headwise_tensor_bhrc(const void *data,
+                                                         enum headwise_dtype dtype, int64_t batch,
+                                                         int64_t heads, int64_t rows,
                                                          int64_t columns);
 
 /* A contiguous (batch, row, head * columns) array seen as (batch, head, row, column): what a linear
  * projection writes. With heads = 1 it is an ordinary (batch, row, column) array, the form of a
  * layer's x, memory and y. */
-HEADWISE_API struct headwise_tensor headwise_tensor_brhc(const void *data, enum headwise_dtype dtype,
-                                                         int64_t batch, int64_t rows, int64_t heads,
+HEADWISE_API struct headwise_tensor headwise_tensor_brhc(const void *data,
+                                                         enum headwise_dtype dtype, int64_t batch,
+                                                         int64_t rows, int64_t heads,
                                                          int64_t columns);
 
 #ifdef __cplusplus

@@ -32,7 +32,8 @@ static uint16_t narrow_one_f16(float x) {
         return (uint16_t)(sign | 0x7e00u | (u >> 13 & 0x3ffu));
     if (u >= 0x477ff000u) /* 65520 and up round to infinity */
         return (uint16_t)(sign | 0x7c00u);
-    if (u < 0x38800000u) { /* below 2^-14: adding 0.5 leaves the subnormal's bits, rounded to even */
+    if (u <
+        0x38800000u) { /* below 2^-14: adding 0.5 leaves the subnormal's bits, rounded to even */
         return (uint16_t)(sign | (bits_of(float_of(u) + 0.5f) - 0x3f000000u));
     }
     uint32_t even = u >> 13 & 1u;

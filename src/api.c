@@ -1,0 +1,200 @@
+#include <math.h>
+
+#include "alloc.h"
+#include "attention.h"
+#include "check.h"
+#include "error.h"
+#include "headwise/headwise.h"
+#include "mha.h"
+#include "options.h"
+#include "tensor.h"
+
+const char *headwise_version(void) {
+    return HEADWISE_VERSION;
+}
+
+enum headwise_status headwise_attention(headwise_context *context, const struct headwise_tensor *y,
+                                        const struct headwise_tensor *q,
+                                        const struct headwise_tensor *k,
+                                        const struct headwise_tensor *v,
+                                        const struct headwise_attention_options *options) {
+    static const char where[] = "attention";
+    struct headwise_call call;
+    if (!context)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: context is NULL", where);
+    enum headwise_status status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, -1);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "k", k, false, q->size[0], -1, -1, q->size[3]);
+    if (status == HEADWISE_OK)
+        status =
+            headwise_check_tensor(where, "v", v, false, q->size[0], k->size[1], k->size[2], -1);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "y", y, true, q->size[0], q->size[1], q->size[2],
+                                       v->size[3]);
+    if (status != HEADWISE_OK)
+        return status;
+    struct headwise_shape shape = {
+        .batch = q->size[0],
+        .n_heads = q->size[1],
+        .n_kv_heads = k->size[1],
+        .n_queries = q->size[2],
+        .n_new_keys = k->size[2],
+        .head_dim = q->size[3],
+        .value_dim = v->size[3],
+        .k_type = k->dtype,
+        .v_type = v->dtype,
+    };
+    status = headwise_check_call(&call, where, &shape, options);
+    if (status != HEADWISE_OK)
+        return status;
+    if (call.probe.contributions)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: contributions need W_O: ask a layer's forward call", where);
+    call.y = *y;
+    call.q = *q;
+    call.k = *k;
+    call.v = *v;
+    if (headwise_tensor_empty(y) && !call.present_key.data && !call.present_value.data)
+        return HEADWISE_OK;
+    return headwise_attention_run(context, &call);
+}
+
+static enum headwise_status check_size(const char *name, int64_t size, int64_t least) {
+    /* Two sizes below 2^30 multiply without overflow, and so do the bytes of a matrix of them. */
+    if (size < least || size > (int64_t)1 << 30)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is %lld, expected %lld to 2^30", name,
+                             (long long)size, (long long)least);
+    return HEADWISE_OK;
+}
+
+static enum headwise_status check_layer_sizes(const struct headwise_mha_config *config) {
+    const struct {
+        const char *name;
+        int64_t size, least;
+    } sizes[] = {
+        {"d_model", config->d_model, 1},       {"d_memory", config->d_memory, 0},
+        {"d_out", config->d_out, 0},           {"n_heads", config->n_heads, 1},
+        {"n_kv_heads", config->n_kv_heads, 0}, {"head_dim", config->head_dim, 0},
+        {"value_dim", config->value_dim, 0},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        enum headwise_status status = check_size(sizes[i].name, sizes[i].size, sizes[i].least);
+        if (status != HEADWISE_OK)
+            return status;
+    }
+    return HEADWISE_OK;
+}
+
+/* Fills in the sizes that were left 0. */
+static enum headwise_status resolve_sizes(struct headwise_mha_config *config) {
+    enum headwise_status status = check_layer_sizes(config);
+    if (status != HEADWISE_OK)
+        return status;
+    config->d_memory = config->d_memory ? config->d_memory : config->d_model;
+    config->d_out = config->d_out ? config->d_out : config->d_model;
+    config->n_kv_heads = config->n_kv_heads ? config->n_kv_heads : config->n_heads;
+    if (config->n_heads % config->n_kv_heads != 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: %lld query heads are not divisible by %lld kv heads",
+                             (long long)config->n_heads, (long long)config->n_kv_heads);
+    if (!config->head_dim && config->d_model % config->n_heads != 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: d_model %lld is not divisible by %lld heads: set head_dim",
+                             (long long)config->d_model, (long long)config->n_heads);
+    config->head_dim = config->head_dim ? config->head_dim : config->d_model / config->n_heads;
+    config->value_dim = config->value_dim ? config->value_dim : config->head_dim;
+    status = check_size("n_heads * head_dim", config->n_heads * config->head_dim, 1);
+    if (status == HEADWISE_OK)
+        status = check_size("n_heads * value_dim", config->n_heads * config->value_dim, 1);
+    return status;
+}
+
+static enum headwise_status check_weights(const struct headwise_mha_config *config) {
+    const struct {
+        const char *name;
+        const void *weights;
+    } matrices[] = {
+        {"w_q", config->w_q}, {"w_k", config->w_k}, {"w_v", config->w_v}, {"w_o", config->w_o}};
+    for (int i = 0; i < 4; i++) {
+        if (!matrices[i].weights)
+            return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL", matrices[i].name);
+    }
+    if ((unsigned)config->layout > HEADWISE_IN_OUT)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: layout is %d, no headwise_layout",
+                             (int)config->layout);
+    if (config->weight_dtype != HEADWISE_F32 && config->weight_dtype != HEADWISE_F16 &&
+        config->weight_dtype != HEADWISE_BF16)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: weights are %s, expected f32, f16 or bf16",
+                             headwise_dtype_name(config->weight_dtype));
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
+                                         const struct headwise_mha_config *config) {
+    struct headwise_mha_config resolved;
+    if (!mha || !context || !config)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL",
+                             !mha       ? "the place for it"
+                             : !context ? "context"
+                                        : "config");
+    enum headwise_status status = HEADWISE_COPY_OPTIONS(&resolved, config, "mha: config");
+    if (status == HEADWISE_OK)
+        status = resolve_sizes(&resolved);
+    if (status == HEADWISE_OK)
+        status = check_weights(&resolved);
+    if (status != HEADWISE_OK)
+        return status;
+    return headwise_mha_build(mha, context, &resolved);
+}
+
+static enum headwise_status check_forward(headwise_context *context, const headwise_mha *mha,
+                                          const struct headwise_tensor *y,
+                                          const struct headwise_tensor *x,
+                                          const struct headwise_tensor *memory) {
+    static const char where[] = "mha";
+    if (!context || !mha)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
+                             !context ? "context" : "the layer");
+    if (context->kernels->isa != mha->isa)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: the layer is packed for tier %s, the context runs %s", where,
+                             headwise_isa_name(mha->isa), headwise_isa_name(context->kernels->isa));
+    enum headwise_status status =
+        headwise_check_tensor(where, "x", x, false, -1, 1, -1, mha->d_model);
+    if (status == HEADWISE_OK && memory)
+        status =
+            headwise_check_tensor(where, "memory", memory, false, x->size[0], 1, -1, mha->d_memory);
+    if (status == HEADWISE_OK && !memory && mha->d_memory != mha->d_model)
+        status = headwise_fail(HEADWISE_ERR_INVALID,
+                               "%s: memory is NULL, but d_memory %lld differs from d_model %lld",
+                               where, (long long)mha->d_memory, (long long)mha->d_model);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "y", y, true, x->size[0], 1, x->size[2], mha->d_out);
+    return status;
+}
+
+enum headwise_status headwise_mha_forward(headwise_context *context, const headwise_mha *mha,
+                                          const struct headwise_tensor *y,
+                                          const struct headwise_tensor *x,
+                                          const struct headwise_tensor *memory,
+                                          const struct headwise_attention_options *options) {
+    struct headwise_call call;
+    enum headwise_status status = check_forward(context, mha, y, x, memory);
+    if (status != HEADWISE_OK)
+        return status;
+    struct headwise_shape shape = {
+        .batch = x->size[0],
+        .n_heads = mha->n_heads,
+        .n_kv_heads = mha->n_kv_heads,
+        .n_queries = x->size[2],
+        .n_new_keys = memory ? memory->size[2] : x->size[2],
+        .head_dim = mha->head_dim,
+        .value_dim = mha->value_dim,
+        .k_type = HEADWISE_F32,
+        .v_type = HEADWISE_F32,
+    };
+    status = headwise_check_call(&call, "mha", &shape, options);
+    if (status != HEADWISE_OK)
+        return status;
+    return headwise_mha_run(context, mha, y, x, memory, &call);
+}

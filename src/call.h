@@ -1,0 +1,50 @@
+/* One attention call after its arguments were checked: what the driver reads. */
+#ifndef HEADWISE_CALL_H
+#define HEADWISE_CALL_H
+
+#include "headwise/attention.h"
+
+struct headwise_call {
+    struct headwise_tensor y, q, k, v;
+    struct headwise_tensor past_key, past_value;       /* no rows where there is no past */
+    struct headwise_tensor present_key, present_value; /* data NULL where not wanted */
+    struct headwise_tensor mask; /* data NULL: none; else stride 0 wherever an axis is broadcast */
+    int64_t mask_keys;           /* keys from here on are hidden by the mask's length */
+    struct headwise_attention_options options;
+    struct headwise_probe probe;
+
+    int64_t batch;
+    int64_t n_heads;
+    int64_t n_kv_heads;
+    int64_t group; /* query heads per kv head */
+    int64_t n_queries;
+    int64_t n_past;
+    int64_t n_keys; /* past and new */
+    int64_t head_dim;
+    int64_t value_dim;
+    float scale;
+};
+
+static inline float headwise_gate(const struct headwise_call *call, int64_t b, int64_t h) {
+    const float *gates = call->options.head_gates;
+    return gates ? gates[b * call->options.gate_batch_stride + h] : 1.0f;
+}
+
+/* Whether the attention weights of single heads are needed while computing. */
+static inline bool headwise_wants_weights(const struct headwise_call *call) {
+    const struct headwise_probe *probe = &call->probe;
+    return probe->weights || probe->mean_weights ||
+           (probe->scores && probe->score_stage == HEADWISE_SCORES_WEIGHTS);
+}
+
+/* Whether scores of hidden keys are wanted too. */
+static inline bool headwise_wants_hidden_scores(const struct headwise_call *call) {
+    return call->probe.scores && call->probe.score_stage <= HEADWISE_SCORES_CAPPED;
+}
+
+/* Whether a head with a gate of 0 must be computed all the same. */
+static inline bool headwise_probes_rows(const struct headwise_call *call) {
+    return headwise_wants_weights(call) || call->probe.scores || call->probe.lse;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* What this processor and operating system can run. */
+#ifndef HEADWISE_CPU_H
+#define HEADWISE_CPU_H
+
+/* Feature bits, each standing for the compiler flag of a tier, the operating system's support of
+ * the registers included. */
+enum {
+    HEADWISE_CPU_AVX2 = 1 << 0,   /* -mavx2 -mfma -mf16c; XMM and YMM state saved */
+    HEADWISE_CPU_AVX512 = 1 << 1, /* the above, -mavx512f -mavx512bw -mavx512dq -mavx512vl; opmask
+                                   * and ZMM state saved */
+    HEADWISE_CPU_NEON = 1 << 2    /* part of every aarch64 */
+};
+
+/* Detected once, then cached: cpuid costs 29 us on a virtual machine. */
+unsigned headwise_cpu_features(void);
+
+#endif

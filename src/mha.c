@@ -1,0 +1,87 @@
+#include "mha.h"
+
+#include "alloc.h"
+#include "error.h"
+
+enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
+                                        const struct headwise_mha_config *config) {
+    headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
+    if (!created)
+        return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: out of memory");
+    *created = (headwise_mha){
+        .isa = context->kernels->isa,
+        .d_model = config->d_model,
+        .d_memory = config->d_memory,
+        .d_out = config->d_out,
+        .n_heads = config->n_heads,
+        .n_kv_heads = config->n_kv_heads,
+        .head_dim = config->head_dim,
+        .value_dim = config->value_dim,
+        .allocator = context->allocator,
+    };
+    const struct {
+        struct headwise_matrix *matrix;
+        const void *weights;
+        const float *bias;
+        int64_t inputs, outputs;
+    } matrices[] = {
+        {&created->q, config->w_q, config->b_q, config->d_model,
+         config->n_heads * config->head_dim},
+        {&created->k, config->w_k, config->b_k, config->d_memory,
+         config->n_kv_heads * config->head_dim},
+        {&created->v, config->w_v, config->b_v, config->d_memory,
+         config->n_kv_heads * config->value_dim},
+        {&created->o, config->w_o, config->b_o, config->n_heads * config->value_dim, config->d_out},
+    };
+    for (int i = 0; i < 4; i++) {
+        enum headwise_status status =
+            headwise_matrix_create(matrices[i].matrix, context->kernels, &context->allocator,
+                                   matrices[i].weights, config->weight_dtype, config->layout,
+                                   matrices[i].inputs, matrices[i].outputs, matrices[i].bias);
+        if (status != HEADWISE_OK) {
+            headwise_mha_destroy(created);
+            return status;
+        }
+    }
+    *mha = created;
+    return HEADWISE_OK;
+}
+
+void headwise_mha_destroy(headwise_mha *mha) {
+    if (!mha)
+        return;
+    struct headwise_allocator allocator = mha->allocator;
+    headwise_matrix_destroy(&mha->q, &allocator);
+    headwise_matrix_destroy(&mha->k, &allocator);
+    headwise_matrix_destroy(&mha->v, &allocator);
+    headwise_matrix_destroy(&mha->o, &allocator);
+    headwise_release(&allocator, mha, sizeof *mha);
+}
+
+int64_t headwise_mha_d_model(const headwise_mha *mha) {
+    return mha->d_model;
+}
+
+int64_t headwise_mha_d_memory(const headwise_mha *mha) {
+    return mha->d_memory;
+}
+
+int64_t headwise_mha_d_out(const headwise_mha *mha) {
+    return mha->d_out;
+}
+
+int64_t headwise_mha_n_heads(const headwise_mha *mha) {
+    return mha->n_heads;
+}
+
+int64_t headwise_mha_n_kv_heads(const headwise_mha *mha) {
+    return mha->n_kv_heads;
+}
+
+int64_t headwise_mha_head_dim(const headwise_mha *mha) {
+    return mha->head_dim;
+}
+
+int64_t headwise_mha_value_dim(const headwise_mha *mha) {
+    return mha->value_dim;
+}

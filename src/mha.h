@@ -1,0 +1,29 @@
+/* The layer's inside. */
+#ifndef HEADWISE_SRC_MHA_H
+#define HEADWISE_SRC_MHA_H
+
+#include "call.h"
+#include "context.h"
+#include "project.h"
+
+struct headwise_mha {
+    enum headwise_isa isa; /* the tier that the weights are packed for */
+    int64_t d_model, d_memory, d_out;
+    int64_t n_heads, n_kv_heads, head_dim, value_dim;
+    struct headwise_matrix q, k, v, o;
+    struct headwise_allocator allocator;
+};
+
+/* Creates a layer from a checked config whose defaults are filled in. */
+enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
+                                        const struct headwise_mha_config *config);
+
+/* Runs a checked forward call. call has every size and option, but no q, k, v and y yet: those are
+ * scratch. memory is x for self attention. HEADWISE_ERR_NO_MEMORY: nothing was written. */
+enum headwise_status headwise_mha_run(headwise_context *context, const headwise_mha *mha,
+                                      const struct headwise_tensor *y,
+                                      const struct headwise_tensor *x,
+                                      const struct headwise_tensor *memory,
+                                      struct headwise_call *call);
+
+#endif

@@ -1,0 +1,142 @@
+#include "plan.h"
+
+#include "alloc.h"
+
+/* Rows that share one packing of a key block. Packing costs about 0.2 ns per element and is used by
+ * every row; beyond this many rows it is below 3 % of the products. */
+enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
+
+/* Floats of queries and output state that a task may hold: half a megabyte, a share of the L2
+ * cache. */
+enum { TILE_FLOATS = 128 * 1024 };
+
+/* Floats of weights that a task holds while the mean over heads is formed: 4 MB. */
+enum { MEAN_FLOATS = 1024 * 1024 };
+
+/* Multiply-adds below which waking threads (about 5 us) costs more than it gives. */
+enum { TINY_WORK = 256 * 1024 };
+
+/* Splitting the keys of a tile costs one output row of memory per row and key block. */
+enum { SPLIT_FLOATS = 8 * 1024 * 1024 };
+
+static int64_t rows_per_task(const struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    int64_t rows = TILE_FLOATS / (call->head_dim + call->value_dim);
+    if (call->probe.mean_weights)
+        rows = headwise_min(rows, MEAN_FLOATS / headwise_max(call->n_keys, 1));
+    return headwise_max(headwise_min(rows, TILE_ROWS), MIN_TILE_ROWS);
+}
+
+/* Tiles small enough for every thread to have work, evenly where rows cost the same. */
+static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
+    const struct headwise_call *call = plan->call;
+    int64_t others = call->batch * plan->n_head_tasks;
+    int64_t threads = plan->n_threads;
+    bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.key_lengths;
+    int64_t enough = uneven ? 6 * threads : threads;
+    int64_t most =
+        headwise_max(fewest, headwise_ceil_div(call->n_queries * call->group, MIN_TILE_ROWS));
+    int64_t n = fewest;
+    while (threads > 1 && n < most && others * n < 8 * threads &&
+           (others * n < enough || (!uneven && others * n % threads != 0)))
+        n++;
+    return headwise_min(n, headwise_max(call->n_queries, 1));
+}
+
+static void plan_tiles(struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    plan->heads_per_task = call->probe.mean_weights ? call->n_kv_heads : 1;
+    plan->n_head_tasks =
+        plan->heads_per_task > 0 ? headwise_ceil_div(call->n_kv_heads, plan->heads_per_task) : 0;
+    int64_t tile = headwise_max(1, rows_per_task(plan) / headwise_max(call->group, 1));
+    int64_t n = count_tiles(plan, headwise_ceil_div(call->n_queries, tile));
+    plan->tile_queries = n > 0 ? headwise_ceil_div(call->n_queries, n) : 1;
+    plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
+    plan->max_rows = plan->tile_queries * call->group;
+    plan->sub_rows = headwise_max(24 / plan->kernels->mr, 1) * plan->kernels->mr;
+    plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
+}
+
+/* Keys are split where there are fewer tasks than threads could share evenly. */
+static void plan_splits(struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    int64_t tasks = call->batch * plan->n_head_tasks * plan->n_tiles;
+    int64_t part_floats = plan->max_rows * (plan->o_stride + 2);
+    plan->n_splits = 1;
+    bool even = tasks % plan->n_threads == 0 || tasks >= 8 * plan->n_threads;
+    bool affordable =
+        tasks > 0 && plan->n_blocks > 1 && part_floats <= SPLIT_FLOATS / tasks / plan->n_blocks;
+    if (plan->n_threads > 1 && !even && affordable && !call->probe.mean_weights)
+        plan->n_splits =
+            headwise_min(plan->n_blocks, headwise_ceil_div(4 * plan->n_threads, tasks));
+    plan->split_blocks = headwise_max(1, headwise_ceil_div(plan->n_blocks, plan->n_splits));
+    plan->n_splits = headwise_max(1, headwise_ceil_div(plan->n_blocks, plan->split_blocks));
+}
+
+static void plan_worker(struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    int64_t *total = &plan->worker_floats;
+    int64_t widest = headwise_max(call->head_dim, plan->value_columns);
+    *total = 0;
+    plan->at_keys = headwise_take(total, HEADWISE_KEY_BLOCK, call->head_dim);
+    plan->at_values = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);
+    plan->at_clean = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);
+    plan->at_queries = headwise_take(total, plan->max_rows, plan->q_stride);
+    plan->at_scores = headwise_take(total, plan->sub_rows, HEADWISE_SCORE_STRIDE);
+    plan->at_output = headwise_take(total, plan->max_rows, plan->o_stride);
+    plan->at_max = headwise_take(total, plan->max_rows, 1);
+    plan->at_sum = headwise_take(total, plan->max_rows, 1);
+    plan->at_lse = headwise_take(total, plan->max_rows, 1);
+    plan->at_inverse = headwise_take(total, plan->max_rows, 1);
+    plan->at_block_max = headwise_take(total, plan->sub_rows, 1);
+    plan->at_block_sum = headwise_take(total, plan->sub_rows, 1);
+    plan->at_alpha = headwise_take(total, plan->sub_rows, 1);
+    plan->at_beta = headwise_take(total, plan->sub_rows, 1);
+    plan->at_row = headwise_take(total, HEADWISE_SCORE_STRIDE, 2);
+    plan->at_rows = headwise_take(total, plan->kernels->nr + 1, widest);
+    int64_t maxima_rows = !plan->keeps_weights ? 0 : plan->n_splits == 1 ? plan->max_rows : 1;
+    plan->at_maxima = headwise_take(total, maxima_rows, plan->n_blocks);
+    plan->at_factors = headwise_take(total, plan->keeps_weights ? 1 : 0, plan->n_blocks);
+    plan->at_active = headwise_take(total, call->group, sizeof(int64_t) / sizeof(float));
+    bool own_weights = plan->keeps_weights && !call->probe.weights &&
+                       !(call->probe.scores && call->probe.score_stage == HEADWISE_SCORES_WEIGHTS);
+    plan->at_weights = headwise_take(total, own_weights ? plan->max_rows : 0, call->n_keys);
+}
+
+static void plan_shared(struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    int64_t *total = &plan->shared_floats;
+    *total = 0;
+    if (plan->n_splits == 1)
+        return;
+    int64_t parts = call->batch * plan->n_head_tasks * plan->n_tiles * plan->n_blocks;
+    plan->at_part_max = headwise_take(total, parts, plan->max_rows);
+    plan->at_part_sum = headwise_take(total, parts, plan->max_rows);
+    plan->at_part_output = headwise_take(total, parts, plan->max_rows * plan->o_stride);
+}
+
+void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *call,
+                        const struct headwise_kernels *kernels, int n_threads) {
+    *plan = (struct headwise_plan){.call = call, .kernels = kernels, .n_threads = n_threads};
+    plan->q_stride = headwise_odd_stride(call->head_dim);
+    plan->value_columns = headwise_round_up(call->value_dim, kernels->nr_min);
+    plan->o_stride = headwise_odd_stride(plan->value_columns);
+    plan->keeps_weights = headwise_wants_weights(call);
+    plan_tiles(plan);
+    plan_splits(plan);
+    plan_worker(plan);
+    plan_shared(plan);
+    int64_t floats;
+    if (plan->worker_floats < 0 || plan->shared_floats < 0 ||
+        !headwise_mul(&floats, plan->worker_floats, n_threads) ||
+        !headwise_sum(&floats, floats, plan->shared_floats) ||
+        !headwise_mul(&plan->scratch_bytes, floats, sizeof(float)))
+        plan->scratch_bytes = -1;
+}
+
+bool headwise_plan_is_tiny(const struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    double work = (double)call->batch * (double)call->n_heads * (double)call->n_queries *
+                  (double)call->n_keys * (double)(call->head_dim + call->value_dim);
+    return work < TINY_WORK;
+}

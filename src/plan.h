@@ -1,0 +1,63 @@
+/* How one call is cut into tasks, and where each keeps its scratch. */
+#ifndef HEADWISE_PLAN_H
+#define HEADWISE_PLAN_H
+
+#include "call.h"
+#include "kernels.h"
+
+/* Row stride of a tile of scores: a key block, and a cache line more, so that rows do not fall into
+ * the same cache sets (a power of two costs 60 % of the speed of the values product). */
+enum { HEADWISE_SCORE_STRIDE = HEADWISE_KEY_BLOCK + HEADWISE_SUM_LANES };
+
+/* A task is one batch entry, one kv head (all of them in turn where the mean over heads is wanted),
+ * a tile of queries, and all key blocks, or one of n_splits ranges of blocks. Its rows are the
+ * pairs of query and active query head of the kv head's group, query-major: row = (i - first) *
+ * n_active + a. */
+struct headwise_plan {
+    const struct headwise_call *call;
+    const struct headwise_kernels *kernels;
+    int n_threads;
+
+    int64_t tile_queries;
+    int64_t n_tiles;
+    int64_t heads_per_task; /* kv heads: 1, or all */
+    int64_t n_head_tasks;   /* n_kv_heads / heads_per_task */
+    int64_t n_blocks;       /* key blocks of the whole call */
+    int64_t n_splits; /* ranges of key blocks computed apart; 1: blocks are merged as they come */
+    int64_t split_blocks; /* key blocks per range */
+    int64_t max_rows;     /* tile_queries * group */
+    int64_t sub_rows;     /* rows that share one pass over a key block */
+
+    int64_t q_stride;      /* floats per row of packed queries */
+    int64_t value_columns; /* value_dim rounded up to whole panels */
+    int64_t o_stride;      /* floats per row of output state */
+    bool keeps_weights;    /* numerators of every block are kept to become weights */
+
+    /* Offsets in floats. Per worker: */
+    int64_t at_keys, at_values, at_clean, at_queries, at_scores, at_output, at_max, at_sum;
+    int64_t at_block_max, at_block_sum, at_alpha, at_beta, at_lse, at_inverse, at_row, at_rows;
+    int64_t at_maxima, at_factors, at_weights, at_active;
+    int64_t worker_floats;
+    /* Shared, n_splits > 1 only: what each key block of each task gave. */
+    int64_t at_part_max, at_part_sum, at_part_output;
+    int64_t shared_floats;
+    int64_t scratch_bytes; /* of both together; -1 where it overflows */
+};
+
+/* scratch is set before the phases run: scratch_bytes bytes. */
+void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *call,
+                        const struct headwise_kernels *kernels, int n_threads);
+
+/* Whether the whole call is too small to wake other threads for. */
+bool headwise_plan_is_tiny(const struct headwise_plan *plan);
+
+/* Width of the panel that begins at column c of a matrix with that many columns. */
+static inline int headwise_panel_width(const struct headwise_kernels *kernels, int64_t columns,
+                                       int64_t c) {
+    int64_t left = columns - c;
+    if (left >= kernels->nr)
+        return kernels->nr;
+    return (int)((left + kernels->nr_min - 1) / kernels->nr_min * kernels->nr_min);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* Writing out what the caller asked to see. */
+#ifndef HEADWISE_SRC_PROBE_H
+#define HEADWISE_SRC_PROBE_H
+
+#include "block.h"
+
+/* Before a tile's first block (or, with split keys, before any block): weights of its rows become
+ * 0, masked scores -inf, so that key blocks which are skipped need not be touched. */
+void headwise_probe_begin(const struct headwise_tile *tile);
+
+/* Stores n scores from key first on, where they are wanted at this stage. */
+void headwise_probe_scores(const struct headwise_call *call, enum headwise_score_stage stage,
+                           const float *s, int64_t b, int64_t h, int64_t i, int64_t first,
+                           int64_t n);
+
+/* Keeps a block's softmax numerators of rows r0 ... r1-1 at positions x0 ... x1-1 where the weights
+ * will be, and the rows' block maxima. scores is the tile's, row r0 first. */
+void headwise_probe_numerators(const struct headwise_tile *tile, int64_t block, const float *scores,
+                               const float *block_max, int64_t r0, int64_t r1, int64_t x0,
+                               int64_t x1);
+
+/* Ends one row: numerators become weights, with maxima the row's n_blocks block maxima, and go
+ * where they are wanted. factors holds n_blocks floats. */
+void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, const float *maxima,
+                               float max, float inverse, float *factors);
+
+#endif

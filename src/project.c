@@ -1,0 +1,156 @@
+#include "project.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "error.h"
+#include "plan.h"
+
+/* Rows of x per task, a multiple of every tier's tile, and inputs per pass: a slice of x (96 KB)
+ * stays in the L2 cache while a slice of a panel (32 KB at 32 columns) stays in L1. */
+enum { BLOCK_ROWS = 96, BLOCK_K = 256, X_STRIDE = BLOCK_K + 16 };
+
+int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n) {
+    return headwise_round_up(n, kernels->nr_min);
+}
+
+/* n columns from c on of one input row as f32 (IN_OUT), or k inputs of one output (OUT_IN). */
+static const float *weights_f32(const struct headwise_kernels *kernels, const void *weights,
+                                enum headwise_dtype dtype, int64_t at, int64_t n, float *buffer) {
+    if (dtype == HEADWISE_F32)
+        return (const float *)weights + at;
+    if (dtype == HEADWISE_F16)
+        kernels->widen_f16(buffer, (const uint16_t *)weights + at, n);
+    else
+        kernels->widen_bf16(buffer, (const uint16_t *)weights + at, n);
+    return buffer;
+}
+
+static void pack_panel(const struct headwise_matrix *matrix, const struct headwise_kernels *kernels,
+                       const void *weights, enum headwise_dtype dtype, enum headwise_layout layout,
+                       int64_t c, float *buffer) {
+    int width = headwise_panel_width(kernels, matrix->n, c);
+    int columns = (int)headwise_min(width, matrix->n - c);
+    float *panel = matrix->panels + matrix->k * c;
+    if (layout == HEADWISE_OUT_IN) {
+        const float *rows =
+            weights_f32(kernels, weights, dtype, c * matrix->k, columns * matrix->k, buffer);
+        kernels->pack_transposed(panel, width, rows, matrix->k, columns, matrix->k);
+        return;
+    }
+    for (int64_t t = 0; t < matrix->k; t++) {
+        const float *row = weights_f32(kernels, weights, dtype, t * matrix->n + c, columns, buffer);
+        kernels->pack_columns(panel + t * width, width, row, 0, columns, 1);
+    }
+}
+
+enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
+                                            const struct headwise_kernels *kernels,
+                                            const struct headwise_allocator *allocator,
+                                            const void *weights, enum headwise_dtype dtype,
+                                            enum headwise_layout layout, int64_t k, int64_t n,
+                                            const float *bias) {
+    int64_t padded = headwise_matrix_padded(kernels, n);
+    size_t buffer_bytes = (size_t)(k * kernels->nr) * sizeof(float);
+    *matrix = (struct headwise_matrix){
+        .k = k,
+        .n = n,
+        .panels_bytes = (size_t)(padded * k) * sizeof(float),
+        .bias_bytes = (size_t)padded * sizeof(float),
+    };
+    float *buffer = headwise_alloc(allocator, buffer_bytes);
+    matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
+    matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
+    if (!buffer || !matrix->panels || !matrix->bias) {
+        headwise_release(allocator, buffer, buffer_bytes);
+        headwise_matrix_destroy(matrix, allocator);
+        return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a %lld x %lld matrix",
+                             (long long)n, (long long)k);
+    }
+    for (int64_t c = 0; c < n; c += kernels->nr)
+        pack_panel(matrix, kernels, weights, dtype, layout, c, buffer);
+    memset(matrix->bias, 0, matrix->bias_bytes);
+    if (bias)
+        memcpy(matrix->bias, bias, (size_t)n * sizeof(float));
+    headwise_release(allocator, buffer, buffer_bytes);
+    return HEADWISE_OK;
+}
+
+void headwise_matrix_destroy(struct headwise_matrix *matrix,
+                             const struct headwise_allocator *allocator) {
+    headwise_release(allocator, matrix->panels, matrix->panels_bytes);
+    headwise_release(allocator, matrix->bias, matrix->bias_bytes);
+    *matrix = (struct headwise_matrix){0};
+}
+
+void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
+    projection->n_panels = 0;
+    for (int i = 0; i < projection->n_outputs; i++)
+        projection->n_panels +=
+            headwise_ceil_div(projection->outputs[i].matrix->n, projection->kernels->nr);
+    projection->row_blocks = headwise_ceil_div(projection->m, BLOCK_ROWS);
+    int64_t groups = 1;
+    if (n_threads > 1 && projection->row_blocks > 0)
+        groups = headwise_ceil_div(4 * n_threads, projection->row_blocks);
+    groups = headwise_max(1, headwise_min(groups, projection->n_panels));
+    projection->panels_per_group = headwise_max(1, headwise_ceil_div(projection->n_panels, groups));
+    projection->panel_groups =
+        headwise_ceil_div(projection->n_panels, projection->panels_per_group);
+}
+
+int64_t headwise_projection_tasks(const struct headwise_projection *projection) {
+    return projection->row_blocks * projection->panel_groups;
+}
+
+int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
+    (void)kernels;
+    return BLOCK_ROWS * X_STRIDE;
+}
+
+/* Copies a slice of x, so that its rows lie next to one another whatever the stride of x. */
+static void copy_slice(float *dst, const float *x, int64_t x_stride, int64_t m, int64_t k) {
+    for (int64_t i = 0; i < m; i++)
+        memcpy(dst + i * X_STRIDE, x + i * x_stride, (size_t)k * sizeof(float));
+}
+
+/* Panels first ... last-1, counted over all outputs, for m rows of x and inputs t ... t+k-1. */
+static void run_panels(const struct headwise_projection *projection, const float *x,
+                       int64_t x_stride, int64_t row, int64_t m, int64_t t, int64_t k,
+                       int64_t first, int64_t last) {
+    const struct headwise_kernels *kernels = projection->kernels;
+    bool ends = t + k == projection->k;
+    int64_t before = 0; /* panels of the outputs before this one */
+    for (int i = 0; i < projection->n_outputs; i++) {
+        const struct headwise_projection_output *output = &projection->outputs[i];
+        const struct headwise_matrix *matrix = output->matrix;
+        int64_t n_panels = headwise_ceil_div(matrix->n, kernels->nr);
+        int64_t from = headwise_max(first - before, 0);
+        int64_t to = headwise_min(last - before, n_panels);
+        for (int64_t c = from * kernels->nr; c < to * kernels->nr; c += kernels->nr) {
+            int width = headwise_panel_width(kernels, matrix->n, c);
+            kernels->project(output->y + row * output->y_stride + c, output->y_stride, x, x_stride,
+                             matrix->panels + matrix->k * c + t * width, m, width, k, t > 0,
+                             ends ? matrix->bias + c : NULL);
+        }
+        before += n_panels;
+    }
+}
+
+void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
+                             int worker) {
+    const struct headwise_kernels *kernels = projection->kernels;
+    int64_t row = index / projection->panel_groups * BLOCK_ROWS;
+    int64_t m = headwise_min(BLOCK_ROWS, projection->m - row);
+    int64_t first = index % projection->panel_groups * projection->panels_per_group;
+    int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
+    float *slice = projection->scratch + worker * headwise_projection_floats(kernels);
+    bool copies = m > 2 * kernels->mr;
+    for (int64_t t = 0; t < projection->k; t += BLOCK_K) {
+        int64_t k = headwise_min(BLOCK_K, projection->k - t);
+        const float *x = projection->x + row * projection->x_stride + t;
+        if (copies)
+            copy_slice(slice, x, projection->x_stride, m, k);
+        run_panels(projection, copies ? slice : x, copies ? X_STRIDE : projection->x_stride, row, m,
+                   t, k, first, last);
+    }
+}
