@@ -127,3 +127,13 @@ void headwise_bf16_from_f32(uint16_t *dst, const float *src, size_t n) {
     for (size_t i = 0; i < n; i++)
         dst[i] = headwise_io_bf16_from_f32(src[i]);
 }
+
+void headwise_f32_from_f16(float *dst, const uint16_t *src, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = headwise_io_f32_from_f16(src[i]);
+}
+
+void headwise_f32_from_bf16(float *dst, const uint16_t *src, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = headwise_io_f32_from_bf16(src[i]);
+}

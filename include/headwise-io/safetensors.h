@@ -157,6 +157,10 @@ headwise_safetensors_write(const char *path, const struct headwise_file_tensor *
 HEADWISE_API void headwise_f16_from_f32(uint16_t *dst, const float *src, size_t n);
 HEADWISE_API void headwise_bf16_from_f32(uint16_t *dst, const float *src, size_t n);
 
+/* The same back, exactly. */
+HEADWISE_API void headwise_f32_from_f16(float *dst, const uint16_t *src, size_t n);
+HEADWISE_API void headwise_f32_from_bf16(float *dst, const uint16_t *src, size_t n);
+
 /* One line, without a newline or any other control character, about the last call of the calling
  * thread into headwise-io that failed: "model.safetensors: tensor "W_Q": ...". Empty before the
  * first failure; a successful call leaves it. The storage belongs to the thread. */

@@ -40,6 +40,9 @@ static void test_f16_all(void **state) {
     assert_int_equal(
         headwise_safetensors_read_f32(floats, file, headwise_safetensors_find(file, "x")), 0);
     headwise_f16_from_f32(back, floats, 65536);
+    static float again[65536];
+    headwise_f32_from_f16(again, halves, 65536);
+    assert_memory_equal(again, floats, sizeof floats);
     for (unsigned i = 0; i < 65536; i++) {
         double value = value_of_f16(i);
         if (isnan(value)) {
@@ -93,6 +96,9 @@ static void test_bf16(void **state) {
     headwise_safetensors *file = open_one(HEADWISE_FILE_BF16, expected, 8, &bytes);
     assert_int_equal(
         headwise_safetensors_read_f32(floats, file, headwise_safetensors_find(file, "x")), 0);
+    float again[8];
+    headwise_f32_from_bf16(again, expected, 8);
+    assert_memory_equal(again, floats, sizeof floats);
     assert_true(floats[2] == 1.015625f && floats[3] == -1.0078125f && isinf(floats[6]));
     headwise_safetensors_close(file);
     free(bytes.bytes);
