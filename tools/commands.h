@@ -1,0 +1,11 @@
+/* The subcommands, a file each. */
+#ifndef HEADWISE_TOOLS_COMMANDS_H
+#define HEADWISE_TOOLS_COMMANDS_H
+
+#include "options.h"
+
+extern const struct command command_info;
+extern const struct command command_attention;
+extern const struct command command_layer;
+
+#endif
