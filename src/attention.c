@@ -140,7 +140,7 @@ static void run_whole(const struct headwise_attention_job *job, const struct tas
     if (tile.n_rows == 0)
         return;
     headwise_tile_pack_queries(&tile);
-    headwise_tile_reset(&tile);
+    headwise_tile_begin(&tile);
     headwise_probe_begin(&tile);
     for (int64_t block = 0; block < job->plan.n_blocks; block++)
         headwise_block_run(&tile, block);
@@ -214,7 +214,7 @@ static void join_task(void *arg, int64_t index, int worker) {
     write_skipped(&tile);
     if (tile.n_rows == 0)
         return;
-    headwise_tile_reset(&tile);
+    headwise_tile_begin(&tile);
     for (int64_t block = 0; block < job->plan.n_blocks; block++) {
         struct headwise_tile part = tile;
         use_part(job, &part, task.part, block);

@@ -52,6 +52,16 @@ void headwise_tile_reset(const struct headwise_tile *tile) {
     memset(tile->output, 0, (size_t)(tile->n_rows * tile->plan->o_stride) * sizeof(float));
 }
 
+void headwise_tile_begin(const struct headwise_tile *tile) {
+    const float *sinks = tile->plan->call->options.sinks;
+    headwise_tile_reset(tile);
+    for (int64_t r = 0; sinks && r < tile->n_rows; r++) {
+        float sink = sinks[headwise_tile_head(tile, r)];
+        tile->max[r] = sink;
+        tile->sum[r] = sink == -INFINITY ? 0.0f : 1.0f;
+    }
+}
+
 /* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
 static void pack_keys(const struct block *block, float *panel, int64_t c, int n) {
     const struct headwise_tile *tile = block->tile;

@@ -33,6 +33,11 @@ void headwise_tile_pack_queries(const struct headwise_tile *tile);
 /* Sets the state of all rows to "no key seen": max -inf, sum 0, output 0. */
 void headwise_tile_reset(const struct headwise_tile *tile);
 
+/* The state before the first key block: the same, or with sinks what the sink alone gives, max =
+ * sink and sum = 1. Key blocks that are computed apart begin with headwise_tile_reset, so that the
+ * sink counts once. */
+void headwise_tile_begin(const struct headwise_tile *tile);
+
 /* Adds key block number block to the state of all rows. Rows that see none of its keys keep their
  * bits. */
 void headwise_block_run(const struct headwise_tile *tile, int64_t block);

@@ -104,6 +104,17 @@ static enum headwise_status check_scalars(const char *where,
     return HEADWISE_OK;
 }
 
+static enum headwise_status check_sinks(const char *where, const struct headwise_call *call) {
+    const float *sinks = call->options.sinks;
+    for (int64_t h = 0; sinks && h < call->n_heads; h++) {
+        if (isnan(sinks[h]) || sinks[h] == INFINITY)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: sinks[%lld] is %g, expected a finite number or -inf", where,
+                                 (long long)h, (double)sinks[h]);
+    }
+    return HEADWISE_OK;
+}
+
 static enum headwise_status check_lengths(const char *where, const struct headwise_call *call) {
     const int64_t *lengths = call->options.key_lengths;
     for (int64_t b = 0; lengths && b < call->batch; b++) {
@@ -274,6 +285,8 @@ enum headwise_status headwise_check_call(struct headwise_call *call, const char 
                                shape->v_type, shape->value_dim, &call->present_value);
     if (status == HEADWISE_OK)
         status = check_lengths(where, call);
+    if (status == HEADWISE_OK)
+        status = check_sinks(where, call);
     if (status == HEADWISE_OK)
         status = check_mask(call, where);
     if (status == HEADWISE_OK)

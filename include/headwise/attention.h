@@ -27,7 +27,8 @@ enum headwise_causal {
  *
  * A key is visible where all of mask, causal, window and key_lengths allow it. What is hidden is
  * never read into a result: NaN or Inf in a hidden key or value changes no bit of y. NaN in a
- * visible one comes out as NaN. A row that sees no key gives zeros. */
+ * visible one comes out as NaN. A row that sees no key gives zeros. With a sink the softmax counts
+ * one more logit: weights[j] = exp(s[j]) / (exp(sink) + sum of exp(s)). */
 struct headwise_attention_options {
     size_t size; /* sizeof(struct headwise_attention_options) */
 
@@ -71,6 +72,11 @@ struct headwise_attention_options {
     enum headwise_dtype softmax_precision;
 
     const struct headwise_probe *probe; /* NULL: nothing more than y */
+
+    /* Attention sinks: one logit per query head, [H], or NULL. It joins the maximum and the sum of
+     * the head's softmax and has no value, so weights sum to less than 1. Finite, or -inf: none for
+     * that head. A row that sees no key then has output 0 and log-sum-exp = the sink. */
+    const float *sinks;
 };
 
 /* y = attention(q, k, v).
@@ -84,9 +90,9 @@ struct headwise_attention_options {
  *
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a type or size does not fit, H is not
  * divisible by Hkv, D or Dv is 0, a stride is negative, a size product overflows, scale or softcap
- * is not finite, key_lengths[b] is outside [0, T], a window side is below -1, options->size or
- * probe->size is not one this library knows. HEADWISE_ERR_NO_MEMORY: scratch could not grow.
- * Failure leaves every output untouched. */
+ * is not finite, a sink is NaN or +inf, key_lengths[b] is outside [0, T], a window side is below
+ * -1, options->size or probe->size is not one this library knows. HEADWISE_ERR_NO_MEMORY: scratch
+ * could not grow. Failure leaves every output untouched. */
 HEADWISE_API enum headwise_status
 headwise_attention(headwise_context *context, const struct headwise_tensor *y,
                    const struct headwise_tensor *q, const struct headwise_tensor *k,

@@ -12,7 +12,7 @@ struct random_call {
     struct call call;
     struct headwise_tensor mask, past_key, past_value, present_key, present_value;
     int64_t offsets[3], lengths[3];
-    float gates[3 * 8];
+    float gates[3 * 8], sinks[8];
 };
 
 static bool chance(struct test_rng *rng, int64_t one_in) {
@@ -98,6 +98,10 @@ static void add_numbers(struct random_call *r, struct test_rng *rng) {
         o->head_gates = r->gates;
         o->gate_batch_stride = chance(rng, 2) ? 0 : r->call.shape.heads;
     }
+    for (int h = 0; h < 8; h++)
+        r->sinks[h] = chance(rng, 8) ? -INFINITY : test_rng_float(rng) * 10;
+    if (chance(rng, 3))
+        o->sinks = r->sinks;
     if (chance(rng, 2))
         call_probe(&r->call, (unsigned)test_rng_below(rng, CALL_ALL + 1),
                    (enum headwise_score_stage)test_rng_below(rng, 4));

@@ -35,17 +35,6 @@ bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64
     return true;
 }
 
-static double query_position(const struct oracle_problem *p, int64_t b, int64_t i) {
-    const struct headwise_attention_options *o = p->options;
-    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
-    double offset = (double)p->past;
-    if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        offset = (double)(length - p->queries);
-    if (o->query_offsets != NULL)
-        offset = (double)o->query_offsets[b];
-    return (double)i + offset;
-}
-
 /* Stage 0: scale * q.k. The chain has D roundings, the default scale 2 (root and quotient), the
  * product with it 1. Errors that q and k bring are multiplied through. */
 static void scaled_score(const struct oracle_problem *p, const int64_t q_row, const int64_t k_row,
@@ -81,9 +70,9 @@ static double round_to(enum headwise_dtype dtype, double x) {
     return dtype == HEADWISE_F32 ? x : half_to_double(dtype, half_from_double(dtype, x));
 }
 
-/* Stage 2: additive mask and ALiBi (one rounding each, one more for the slope's product), then what
- * is out of sight, then the rounding to softmax_precision. Rounding is monotone, so the engine's
- * value lies between the roundings of the two ends of the interval. */
+/* Stage 2: additive mask (one rounding), then what is out of sight, then the rounding to
+ * softmax_precision. Rounding is monotone, so the engine's value lies between the roundings of the
+ * two ends of the interval. */
 static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, int64_t i, int64_t j,
                          double *score, double *bound) {
     double added = 0;
@@ -97,11 +86,6 @@ static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, i
     if (p->mask != NULL) {
         *score += added;
         *bound += BOUND_U * (fabs(*score) + *bound);
-    }
-    if (p->alibi_slopes != NULL) {
-        double bias = (double)p->alibi_slopes[h] * fabs(query_position(p, b, i) - (double)j);
-        *score -= bias;
-        *bound += BOUND_U * (fabs(bias) + fabs(*score) + *bound);
     }
     enum headwise_dtype dtype = p->options->softmax_precision;
     if (dtype != HEADWISE_F32 && isfinite(*score)) {
@@ -150,7 +134,7 @@ static void softmax_row(struct row *row, int64_t n, const float *sink) {
         empty_row(row, n);
         return;
     }
-    if (sink != NULL) {
+    if (sink != NULL && *sink > -INFINITY) {
         sum = exp((double)*sink - max);
         sum_error =
             sum * expm1(4 * BOUND_U * fabs((double)*sink - max) + (3 * n_blocks + 6) * BOUND_U);
@@ -257,7 +241,7 @@ static void solve_row(const struct oracle_problem *p, struct oracle_result *r, d
                     relative,
                     0,
                     0};
-    softmax_row(&w, p->keys, p->sinks != NULL ? p->sinks + h : NULL);
+    softmax_row(&w, p->keys, o->sinks != NULL ? o->sinks + h : NULL);
     r->lse[row] = w.lse;
     r->lse_bound[row] = w.lse_bound;
     double gate = o->head_gates != NULL ? (double)o->head_gates[b * o->gate_batch_stride + h] : 1;

@@ -16,10 +16,8 @@ struct oracle_problem {
     const double *q_error; /* bounds on the error that q, k, v already have; NULL: exact */
     const double *k_error;
     const double *v_error;
-    const double *mask;        /* [B][H][S][T], added, -inf hides; or NULL */
-    const float *sinks;        /* [H] or NULL: a logit that joins the softmax and has no value */
-    const float *alibi_slopes; /* [H] or NULL: score -= slope * |position of query - key| */
-    const struct headwise_attention_options *options; /* scalars, lengths, offsets, gates */
+    const double *mask;                               /* [B][H][S][T], added, -inf hides; or NULL */
+    const struct headwise_attention_options *options; /* everything else */
 };
 
 /* Values and bounds. stage[0 ... 2] are the scores of probe.h's stages, computed for every key. */
