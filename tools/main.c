@@ -8,7 +8,7 @@
 #include "headwise/version.h"
 #include "message.h"
 
-static const struct command *const commands[] = {&command_info, &command_attention};
+static const struct command *const commands[] = {&command_info, &command_attention, &command_layer};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
