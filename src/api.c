@@ -1,4 +1,4 @@
-#include <math.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "attention.h"
@@ -54,6 +54,9 @@ enum headwise_status headwise_attention(headwise_context *context, const struct 
     call.q = *q;
     call.k = *k;
     call.v = *v;
+    if (call.n_heads == 0 && call.probe.mean_weights) /* no head to set what others add to */
+        memset(call.probe.mean_weights, 0,
+               (size_t)(call.batch * call.n_queries * call.n_keys) * sizeof(float));
     if (headwise_tensor_empty(y) && !call.present_key.data && !call.present_value.data)
         return HEADWISE_OK;
     return headwise_attention_run(context, &call);

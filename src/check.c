@@ -225,7 +225,7 @@ static enum headwise_status check_probe(struct headwise_call *call, const char *
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: score_stage is %d, no headwise_score_stage",
                              name, (int)call->probe.score_stage);
     int64_t rows, scores;
-    if (!headwise_mul(&rows, call->batch, call->n_heads) ||
+    if (!headwise_mul(&rows, call->batch, headwise_max(call->n_heads, 1)) ||
         !headwise_mul(&rows, rows, call->n_queries) || !headwise_mul(&scores, rows, call->n_keys) ||
         scores > (int64_t)(PTRDIFF_MAX / 8))
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: the number of scores overflows", where);

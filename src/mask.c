@@ -5,12 +5,11 @@
 #include "alloc.h"
 #include "tensor.h"
 
-/* a + b, held at the ends of int64_t: window sides and offsets may be anything. */
-static int64_t saturating_sum(int64_t a, int64_t b) {
-    int64_t sum;
-    if (headwise_sum(&sum, a, b))
-        return sum;
-    return b < 0 ? INT64_MIN : INT64_MAX;
+/* Offsets and window sides may be any int64_t; sums of three of them are exact here. */
+__extension__ typedef __int128 wide;
+
+static int64_t clamp(wide x, int64_t lo, int64_t hi) {
+    return x < lo ? lo : x > hi ? hi : (int64_t)x;
 }
 
 static int64_t key_length(const struct headwise_call *call, int64_t b) {
@@ -28,17 +27,16 @@ static int64_t query_offset(const struct headwise_call *call, int64_t b) {
 
 struct headwise_span headwise_visible_keys(const struct headwise_call *call, int64_t b, int64_t i) {
     const struct headwise_attention_options *options = &call->options;
-    int64_t position = saturating_sum(query_offset(call, b), i);
+    wide position = (wide)query_offset(call, b) + i;
     int64_t lo = 0;
     int64_t hi = headwise_min(key_length(call, b), call->mask_keys);
     if (options->causal != HEADWISE_CAUSAL_NONE)
-        hi = headwise_min(hi, saturating_sum(position, 1));
-    if (options->window_is_set && options->window_left >= 0)
-        lo = headwise_max(lo, saturating_sum(position, -options->window_left));
+        hi = clamp(position + 1, 0, hi);
     if (options->window_is_set && options->window_right >= 0)
-        hi = headwise_min(hi, saturating_sum(saturating_sum(position, options->window_right), 1));
-    hi = headwise_max(hi, 0);
-    return (struct headwise_span){headwise_min(lo, hi), hi};
+        hi = clamp(position + options->window_right + 1, 0, hi);
+    if (options->window_is_set && options->window_left >= 0)
+        lo = clamp(position - options->window_left, 0, hi);
+    return (struct headwise_span){lo, hi};
 }
 
 static void hide_span(float *s, int64_t from, int64_t to) {
