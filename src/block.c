@@ -26,13 +26,9 @@ struct block {
 static struct headwise_span rows_span(const struct block *block, int64_t r0, int64_t r1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_call *call = tile->plan->call;
-    struct headwise_span first =
-        headwise_visible_keys(call, tile->batch, headwise_tile_query(tile, r0));
-    struct headwise_span last =
-        headwise_visible_keys(call, tile->batch, headwise_tile_query(tile, r1 - 1));
-    int64_t lo = headwise_max(first.lo - block->first_key, 0);
-    int64_t hi = headwise_min(last.hi - block->first_key, block->n_keys);
-    return (struct headwise_span){lo, headwise_max(lo, hi)};
+    return headwise_block_span(call, tile->batch, headwise_tile_query(tile, r0),
+                               headwise_tile_query(tile, r1 - 1) + 1, block->first_key,
+                               block->n_keys);
 }
 
 void headwise_tile_pack_queries(const struct headwise_tile *tile) {
@@ -155,14 +151,12 @@ static void shape_row(struct block *block, float *s, int64_t row, int64_t x0, in
 static bool needs_shape(const struct block *block, int64_t r0, int64_t r1, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_call *call = tile->plan->call;
-    if (call->mask.data || call->options.softcap > 0.0f || call->probe.scores ||
-        call->options.softmax_precision != HEADWISE_F32)
+    if (call->mask.data || headwise_has_bias(call) || call->options.softcap > 0.0f ||
+        call->probe.scores || call->options.softmax_precision != HEADWISE_F32)
         return true;
-    struct headwise_span first =
-        headwise_visible_keys(call, tile->batch, headwise_tile_query(tile, r0));
-    struct headwise_span last =
-        headwise_visible_keys(call, tile->batch, headwise_tile_query(tile, r1 - 1));
-    return last.lo > block->first_key + x0 || first.hi < block->first_key + x1;
+    return !headwise_all_visible(call, tile->batch, headwise_tile_query(tile, r0),
+                                 headwise_tile_query(tile, r1 - 1) + 1, block->first_key + x0,
+                                 x1 - x0);
 }
 
 /* values of one row where a value of the block is not finite: hidden values must not be multiplied

@@ -30,6 +30,11 @@ static inline float headwise_gate(const struct headwise_call *call, int64_t b, i
     return gates ? gates[b * call->options.gate_batch_stride + h] : 1.0f;
 }
 
+/* Whether scores get a bias by position. */
+static inline bool headwise_has_bias(const struct headwise_call *call) {
+    return call->options.alibi_slopes || call->options.relative_bias;
+}
+
 /* Whether the attention weights of single heads are needed while computing. */
 static inline bool headwise_wants_weights(const struct headwise_call *call) {
     const struct headwise_probe *probe = &call->probe;

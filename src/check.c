@@ -104,14 +104,28 @@ static enum headwise_status check_scalars(const char *where,
     return HEADWISE_OK;
 }
 
-static enum headwise_status check_sinks(const char *where, const struct headwise_call *call) {
-    const float *sinks = call->options.sinks;
-    for (int64_t h = 0; sinks && h < call->n_heads; h++) {
-        if (isnan(sinks[h]) || sinks[h] == INFINITY)
+static enum headwise_status check_biases(const char *where, const struct headwise_call *call) {
+    const struct headwise_attention_options *options = &call->options;
+    for (int64_t h = 0; options->sinks && h < call->n_heads; h++) {
+        float sink = options->sinks[h];
+        if (isnan(sink) || sink == INFINITY)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: sinks[%lld] is %g, expected a finite number or -inf", where,
-                                 (long long)h, (double)sinks[h]);
+                                 (long long)h, (double)sink);
     }
+    for (int64_t h = 0; options->alibi_slopes && h < call->n_heads; h++) {
+        if (!isfinite(options->alibi_slopes[h]))
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: alibi_slopes[%lld] is %g, expected a finite number", where,
+                                 (long long)h, (double)options->alibi_slopes[h]);
+    }
+    int64_t row, table;
+    if (options->relative_reach < 0 || !headwise_mul(&row, options->relative_reach, 2) ||
+        !headwise_sum(&row, row, 1) || !headwise_mul(&table, row, call->n_heads))
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: relative_reach is %lld, expected 0 or more, and few enough for "
+                             "an array of [%lld][2 * relative_reach + 1]",
+                             where, (long long)options->relative_reach, (long long)call->n_heads);
     return HEADWISE_OK;
 }
 
@@ -286,7 +300,7 @@ enum headwise_status headwise_check_call(struct headwise_call *call, const char 
     if (status == HEADWISE_OK)
         status = check_lengths(where, call);
     if (status == HEADWISE_OK)
-        status = check_sinks(where, call);
+        status = check_biases(where, call);
     if (status == HEADWISE_OK)
         status = check_mask(call, where);
     if (status == HEADWISE_OK)

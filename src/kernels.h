@@ -100,6 +100,9 @@ typedef void headwise_softcap_fn(float *s, float cap, float inverse_cap, ptrdiff
 /* s[j] = x[j] == -inf ? -inf : s[j] + x[j] */
 typedef void headwise_add_mask_fn(float *restrict s, const float *restrict x, ptrdiff_t n);
 
+/* s[j] = fma(-slope, |distance - (first + j)|, s[j]), the difference rounded; first + n < 2^24 */
+typedef void headwise_alibi_fn(float *s, float slope, float distance, ptrdiff_t first, ptrdiff_t n);
+
 /* s[j] = visible[j] != 0 ? s[j] : -inf */
 typedef void headwise_hide_fn(float *restrict s, const uint8_t *restrict visible, ptrdiff_t n);
 
@@ -126,6 +129,7 @@ struct headwise_kernels {
     headwise_factors_fn *factors;
     headwise_normalize_fn *normalize;
     headwise_softcap_fn *softcap;
+    headwise_alibi_fn *alibi;
     headwise_add_mask_fn *add_mask;
     headwise_hide_fn *hide;
     headwise_add_fn *add;

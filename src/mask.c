@@ -16,18 +16,20 @@ static int64_t key_length(const struct headwise_call *call, int64_t b) {
     return call->options.key_lengths ? call->options.key_lengths[b] : call->n_keys;
 }
 
-/* Position of query 0 on the axis of the keys. */
-static int64_t query_offset(const struct headwise_call *call, int64_t b) {
+/* Position of query i on the axis of the keys. */
+static wide query_position(const struct headwise_call *call, int64_t b, int64_t i) {
     if (call->options.query_offsets)
-        return call->options.query_offsets[b];
+        return (wide)call->options.query_offsets[b] + i;
     if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        return key_length(call, b) - call->n_queries;
-    return call->n_past;
+        return (wide)key_length(call, b) - call->n_queries + i;
+    return (wide)call->n_past + i;
 }
 
-struct headwise_span headwise_visible_keys(const struct headwise_call *call, int64_t b, int64_t i) {
+/* Keys that lengths, causal, window and the mask's length leave to query i of batch entry b, within
+ * [0, n_keys]. Both ends grow with i. What else the mask hides is for headwise_mask_row. */
+static struct headwise_span visible_keys(const struct headwise_call *call, int64_t b, int64_t i) {
     const struct headwise_attention_options *options = &call->options;
-    wide position = (wide)query_offset(call, b) + i;
+    wide position = query_position(call, b, i);
     int64_t lo = 0;
     int64_t hi = headwise_min(key_length(call, b), call->mask_keys);
     if (options->causal != HEADWISE_CAUSAL_NONE)
@@ -37,6 +39,54 @@ struct headwise_span headwise_visible_keys(const struct headwise_call *call, int
     if (options->window_is_set && options->window_left >= 0)
         lo = clamp(position - options->window_left, 0, hi);
     return (struct headwise_span){lo, hi};
+}
+
+struct headwise_span headwise_block_span(const struct headwise_call *call, int64_t b, int64_t i0,
+                                         int64_t i1, int64_t first, int64_t n) {
+    struct headwise_span from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
+    int64_t lo = headwise_max(from.lo - first, 0);
+    int64_t hi = headwise_max(headwise_min(to.hi - first, n), lo);
+    return (struct headwise_span){lo, hi};
+}
+
+bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
+                          int64_t first, int64_t n) {
+    struct headwise_span from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
+    return to.lo <= first && first + n <= from.hi;
+}
+
+/* Makes x the same at every element. */
+static const float *repeat(float *buffer, float x, int64_t n) {
+    for (int64_t j = 0; j < n; j++)
+        buffer[j] = x;
+    return buffer;
+}
+
+/* The bias of a head for keys first ... first+n-1 of a query at position p: a stretch of the head's
+ * row of the table, with its first element repeated before and its last one after it. */
+static void add_relative_bias(const struct headwise_kernels *kernels, float *s, const float *row,
+                              int64_t reach, wide p, int64_t first, int64_t n, float *buffer) {
+    int64_t from = clamp(p - reach - first, 0, n);
+    int64_t to = clamp(p + reach + 1 - first, from, n);
+    kernels->add_mask(s, repeat(buffer, row[0], from), from);
+    if (to > from)
+        kernels->add_mask(s + from, row + (int64_t)(first + from - p + reach), to - from);
+    kernels->add_mask(s + to, repeat(buffer, row[2 * reach], n - to), n - to);
+}
+
+static void add_biases(const struct headwise_call *call, const struct headwise_kernels *kernels,
+                       float *s, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
+                       float *buffer) {
+    const struct headwise_attention_options *options = &call->options;
+    wide p = query_position(call, b, i);
+    int64_t reach = options->relative_reach;
+    /* The distance is rounded where it is beyond 2^24: the same way, whatever first is. */
+    int64_t in_block = first % HEADWISE_KEY_BLOCK;
+    if (options->alibi_slopes)
+        kernels->alibi(s, options->alibi_slopes[h], (float)(p - (first - in_block)), in_block, n);
+    if (options->relative_bias)
+        add_relative_bias(kernels, s, options->relative_bias + h * (2 * reach + 1), reach, p, first,
+                          n, buffer);
 }
 
 static void hide_span(float *s, int64_t from, int64_t to) {
@@ -60,9 +110,7 @@ static const float *float_mask(const struct headwise_call *call,
         kernels->widen_f16(buffer, (const uint16_t *)(const void *)src, count);
     else
         kernels->widen_bf16(buffer, (const uint16_t *)(const void *)src, count);
-    for (int64_t j = 1; broadcast && j < n; j++)
-        buffer[j] = buffer[0];
-    return buffer;
+    return broadcast ? repeat(buffer, buffer[0], n) : buffer;
 }
 
 /* first + n does not reach beyond mask_keys. */
@@ -83,11 +131,13 @@ static void apply_mask(const struct headwise_call *call, const struct headwise_k
 void headwise_mask_row(const struct headwise_call *call, const struct headwise_kernels *kernels,
                        float *s, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
                        float *buffer) {
-    struct headwise_span span = headwise_visible_keys(call, b, i);
+    struct headwise_span span = visible_keys(call, b, i);
     int64_t lo = headwise_min(headwise_max(span.lo - first, 0), n);
     int64_t hi = headwise_min(headwise_max(span.hi - first, lo), n);
     hide_span(s, 0, lo);
     hide_span(s, hi, n);
+    if (headwise_has_bias(call) && hi > lo)
+        add_biases(call, kernels, s + lo, b, h, i, first + lo, hi - lo, buffer);
     if (call->mask.data && hi > lo)
         apply_mask(call, kernels, s + lo, b, h, i, first + lo, hi - lo, buffer);
 }

@@ -22,8 +22,8 @@ enum headwise_causal {
 
 /* Everything between the scores and Y. Zero in every field but size is plain softmax attention.
  *
- *   s = scale * q.k ; s = softcap * tanh(s / softcap) ; s = s + mask ; hide ; weights = softmax(s)
- *   y = gate * weights.V
+ *   s = scale * q.k ; s = softcap * tanh(s / softcap) ; s = s + biases + mask ; hide
+ *   weights = softmax(s) ; y = gate * weights.V
  *
  * A key is visible where all of mask, causal, window and key_lengths allow it. What is hidden is
  * never read into a result: NaN or Inf in a hidden key or value changes no bit of y. NaN in a
@@ -77,6 +77,17 @@ struct headwise_attention_options {
      * the head's softmax and has no value, so weights sum to less than 1. Finite, or -inf: none for
      * that head. A row that sees no key then has output 0 and log-sum-exp = the sink. */
     const float *sinks;
+
+    /* Biases by position, added to the score after the softcap and before the mask, in this order.
+     * p is the query's position (i + o, see headwise_causal), j the key's number.
+     *
+     * ALiBi (Press, Smith, Lewis 2022): -alibi_slopes[h] * |p - j|; [H], finite, or NULL. A model
+     * that scales after adding it (Falcon) wants slopes times the scale. */
+    const float *alibi_slopes;
+    /* One number per head and distance (T5): element [h][clamp(j - p, -r, r) + r] of an array
+     * [H][2 * r + 1] with r = relative_reach, 0 or more; or NULL. -inf hides the key. */
+    const float *relative_bias;
+    int64_t relative_reach;
 };
 
 /* y = attention(q, k, v).
@@ -90,9 +101,10 @@ struct headwise_attention_options {
  *
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a type or size does not fit, H is not
  * divisible by Hkv, D or Dv is 0, a stride is negative, a size product overflows, scale or softcap
- * is not finite, a sink is NaN or +inf, key_lengths[b] is outside [0, T], a window side is below
- * -1, options->size or probe->size is not one this library knows. HEADWISE_ERR_NO_MEMORY: scratch
- * could not grow. Failure leaves every output untouched. */
+ * is not finite, a sink is NaN or +inf, an ALiBi slope is not finite, relative_reach is negative,
+ * key_lengths[b] is outside [0, T], a window side is below -1, options->size or probe->size is not
+ * one this library knows. HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every
+ * output untouched. */
 HEADWISE_API enum headwise_status
 headwise_attention(headwise_context *context, const struct headwise_tensor *y,
                    const struct headwise_tensor *q, const struct headwise_tensor *k,

@@ -12,7 +12,7 @@ extern "C" {
 enum headwise_score_stage {
     HEADWISE_SCORES_SCALED = 0, /* scale * q.k, of hidden keys too */
     HEADWISE_SCORES_CAPPED = 1, /* after the softcap, of hidden keys too */
-    HEADWISE_SCORES_MASKED = 2, /* after the masks: -inf where a key is hidden */
+    HEADWISE_SCORES_MASKED = 2, /* after biases and masks: -inf where a key is hidden */
     HEADWISE_SCORES_WEIGHTS = 3 /* after the softmax: the attention weights, before head gates */
 };
 

@@ -16,6 +16,7 @@ const struct headwise_kernels headwise_kernels_avx2 = {
     .factors = headwise_factors_avx2,
     .normalize = headwise_normalize_avx2,
     .softcap = headwise_softcap_avx2,
+    .alibi = headwise_alibi_avx2,
     .add_mask = headwise_add_mask_avx2,
     .hide = headwise_hide_avx2,
     .add = headwise_add_avx2,

@@ -15,6 +15,7 @@ headwise_finish_fn headwise_finish_avx2;
 headwise_factors_fn headwise_factors_avx2;
 headwise_normalize_fn headwise_normalize_avx2;
 headwise_softcap_fn headwise_softcap_avx2;
+headwise_alibi_fn headwise_alibi_avx2;
 headwise_add_mask_fn headwise_add_mask_avx2;
 headwise_hide_fn headwise_hide_avx2;
 headwise_add_fn headwise_add_avx2;

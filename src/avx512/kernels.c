@@ -16,6 +16,7 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .factors = headwise_factors_avx512,
     .normalize = headwise_normalize_avx512,
     .softcap = headwise_softcap_avx512,
+    .alibi = headwise_alibi_avx512,
     .add_mask = headwise_add_mask_avx512,
     .hide = headwise_hide_avx512,
     .add = headwise_add_avx512,

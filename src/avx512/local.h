@@ -15,6 +15,7 @@ headwise_finish_fn headwise_finish_avx512;
 headwise_factors_fn headwise_factors_avx512;
 headwise_normalize_fn headwise_normalize_avx512;
 headwise_softcap_fn headwise_softcap_avx512;
+headwise_alibi_fn headwise_alibi_avx512;
 headwise_add_mask_fn headwise_add_mask_avx512;
 headwise_hide_fn headwise_hide_avx512;
 headwise_add_fn headwise_add_avx512;

@@ -7,6 +7,18 @@ void headwise_softcap_avx512(float *s, float cap, float inverse_cap, ptrdiff_t n
     }
 }
 
+void headwise_alibi_avx512(float *s, float slope, float distance, ptrdiff_t first, ptrdiff_t n) {
+    static const float lane[HEADWISE_SUM_LANES] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                   8, 9, 10, 11, 12, 13, 14, 15};
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec index = add(broadcast((float)(first + j)), load(lane));
+        vec ahead = subtract(broadcast(distance), index);
+        vec away = select_max(ahead, subtract(index, broadcast(distance)));
+        vec score = multiply_add(broadcast(-slope), away, load_first(s + j, n - j));
+        store_first(s + j, score, n - j);
+    }
+}
+
 void headwise_add_mask_avx512(float *restrict s, const float *restrict x, ptrdiff_t n) {
     vec hidden = broadcast(-INFINITY);
     for (ptrdiff_t j = 0; j < n; j += LANES) {

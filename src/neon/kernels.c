@@ -16,6 +16,7 @@ const struct headwise_kernels headwise_kernels_neon = {
     .factors = headwise_factors_neon,
     .normalize = headwise_normalize_neon,
     .softcap = headwise_softcap_neon,
+    .alibi = headwise_alibi_neon,
     .add_mask = headwise_add_mask_neon,
     .hide = headwise_hide_neon,
     .add = headwise_add_neon,

@@ -15,6 +15,7 @@ headwise_finish_fn headwise_finish_neon;
 headwise_factors_fn headwise_factors_neon;
 headwise_normalize_fn headwise_normalize_neon;
 headwise_softcap_fn headwise_softcap_neon;
+headwise_alibi_fn headwise_alibi_neon;
 headwise_add_mask_fn headwise_add_mask_neon;
 headwise_hide_fn headwise_hide_neon;
 headwise_add_fn headwise_add_neon;

@@ -16,6 +16,7 @@ const struct headwise_kernels headwise_kernels_scalar = {
     .factors = headwise_factors_scalar,
     .normalize = headwise_normalize_scalar,
     .softcap = headwise_softcap_scalar,
+    .alibi = headwise_alibi_scalar,
     .add_mask = headwise_add_mask_scalar,
     .hide = headwise_hide_scalar,
     .add = headwise_add_scalar,

@@ -15,6 +15,7 @@ headwise_finish_fn headwise_finish_scalar;
 headwise_factors_fn headwise_factors_scalar;
 headwise_normalize_fn headwise_normalize_scalar;
 headwise_softcap_fn headwise_softcap_scalar;
+headwise_alibi_fn headwise_alibi_scalar;
 headwise_add_mask_fn headwise_add_mask_scalar;
 headwise_hide_fn headwise_hide_scalar;
 headwise_add_fn headwise_add_scalar;

@@ -5,6 +5,11 @@ void headwise_softcap_scalar(float *s, float cap, float inverse_cap, ptrdiff_t n
         s[j] = cap * Sleef_cinz_tanhf1_u10purec(s[j] * inverse_cap);
 }
 
+void headwise_alibi_scalar(float *s, float slope, float distance, ptrdiff_t first, ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        s[j] = multiply_add(-slope, fabsf(distance - (float)(first + j)), s[j]);
+}
+
 void headwise_add_mask_scalar(float *restrict s, const float *restrict x, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         s[j] = x[j] == -INFINITY ? -INFINITY : s[j] + x[j];

@@ -12,7 +12,7 @@ struct random_call {
     struct call call;
     struct headwise_tensor mask, past_key, past_value, present_key, present_value;
     int64_t offsets[3], lengths[3];
-    float gates[3 * 8], sinks[8];
+    float gates[3 * 8], sinks[8], slopes[8], bias[8 * (2 * 20 + 1)];
 };
 
 static bool chance(struct test_rng *rng, int64_t one_in) {
@@ -86,6 +86,21 @@ static void add_positions(struct random_call *r, struct test_rng *rng) {
     o->window_right = test_rng_below(rng, 8) - 1;
 }
 
+static void add_biases(struct random_call *r, struct test_rng *rng) {
+    struct headwise_attention_options *o = &r->call.options;
+    for (int h = 0; h < 8; h++)
+        r->sinks[h] = chance(rng, 8) ? -INFINITY : test_rng_float(rng) * 10;
+    test_rng_fill(rng, r->slopes, 8, 0.5f);
+    test_rng_fill(rng, r->bias, TEST_COUNT(r->bias), 4);
+    if (chance(rng, 3))
+        o->sinks = r->sinks;
+    if (chance(rng, 5))
+        o->alibi_slopes = r->slopes;
+    if (chance(rng, 5))
+        o->relative_bias = r->bias;
+    o->relative_reach = test_rng_below(rng, 21);
+}
+
 static void add_numbers(struct random_call *r, struct test_rng *rng) {
     struct headwise_attention_options *o = &r->call.options;
     o->scale_is_set = chance(rng, 3);
@@ -98,10 +113,6 @@ static void add_numbers(struct random_call *r, struct test_rng *rng) {
         o->head_gates = r->gates;
         o->gate_batch_stride = chance(rng, 2) ? 0 : r->call.shape.heads;
     }
-    for (int h = 0; h < 8; h++)
-        r->sinks[h] = chance(rng, 8) ? -INFINITY : test_rng_float(rng) * 10;
-    if (chance(rng, 3))
-        o->sinks = r->sinks;
     if (chance(rng, 2))
         call_probe(&r->call, (unsigned)test_rng_below(rng, CALL_ALL + 1),
                    (enum headwise_score_stage)test_rng_below(rng, 4));
@@ -120,6 +131,7 @@ static void expect_random_call(enum headwise_isa isa, struct test_rng *rng) {
     if (chance(rng, 2))
         add_mask(&r, rng);
     add_positions(&r, rng);
+    add_biases(&r, rng);
     add_numbers(&r, rng);
     call_expect_oracle(isa, &r.call);
     guard_reset();

@@ -1,4 +1,4 @@
-/* normalize, softcap, add_mask, hide, add: one pass over a row. */
+/* normalize, softcap, alibi, add_mask, hide, add: one pass over a row. */
 #include <math.h>
 #include <string.h>
 
@@ -111,6 +111,31 @@ static void softcap_does_not_depend_on_the_lane(enum headwise_isa isa) {
     }
 }
 
+static void expect_alibi(const struct headwise_kernels *kernels, struct test_rng *rng, size_t n,
+                         size_t shift_bytes) {
+    const float slopes[] = {0.5f, 0.84089642f, -0.3f, 0, 1e30f};
+    const float distances[] = {0, 7, -3, 300, 16777216, -1e9f, 9.3e18f};
+    for (size_t c = 0; c < TEST_COUNT(slopes) * TEST_COUNT(distances); c++) {
+        float slope = slopes[c % TEST_COUNT(slopes)];
+        float distance = distances[c / TEST_COUNT(slopes)];
+        ptrdiff_t first = test_rng_below(rng, 256);
+        float *s = random_row(rng, n, shift_bytes, 5);
+        const float *before = copy_row(s, n);
+        kernels->alibi(s, slope, distance, first, (ptrdiff_t)n);
+        for (size_t j = 0; j < n; j++) {
+            float away = fabsf(distance - (float)(first + (ptrdiff_t)j));
+            float want = product_fma(kernels, -slope, away, before[j]);
+            compare_same_bits(s + j, &want, 1, "n %zu, slope %g, distance %g, first %d, s[%zu]", n,
+                              (double)slope, (double)distance, (int)first, j);
+        }
+        guard_reset();
+    }
+}
+
+static void alibi_on_the_grid(enum headwise_isa isa) {
+    for_lengths(tier_kernels(isa), 66, expect_alibi);
+}
+
 static void expect_add_mask(const struct headwise_kernels *kernels, struct test_rng *rng, size_t n,
                             size_t shift_bytes) {
     float *s = random_row(rng, n, shift_bytes, 5);
@@ -168,6 +193,7 @@ int main(void) {
         TEST_CASE(normalize_on_the_grid),
         TEST_CASE(softcap_on_the_grid),
         TEST_CASE(softcap_does_not_depend_on_the_lane),
+        TEST_CASE(alibi_on_the_grid),
         TEST_CASE(add_mask_on_the_grid),
         TEST_CASE(hide_on_the_grid),
         TEST_CASE(add_on_the_grid),

@@ -35,6 +35,17 @@ bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64
     return true;
 }
 
+static double query_position(const struct oracle_problem *p, int64_t b, int64_t i) {
+    const struct headwise_attention_options *o = p->options;
+    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
+    double offset = (double)p->past;
+    if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
+        offset = (double)(length - p->queries);
+    if (o->query_offsets != NULL)
+        offset = (double)o->query_offsets[b];
+    return (double)i + offset;
+}
+
 /* Stage 0: scale * q.k. The chain has D roundings, the default scale 2 (root and quotient), the
  * product with it 1. Errors that q and k bring are multiplied through. */
 static void scaled_score(const struct oracle_problem *p, const int64_t q_row, const int64_t k_row,
@@ -70,7 +81,25 @@ static double round_to(enum headwise_dtype dtype, double x) {
     return dtype == HEADWISE_F32 ? x : half_to_double(dtype, half_from_double(dtype, x));
 }
 
-/* Stage 2: additive mask (one rounding), then what is out of sight, then the rounding to
+/* What positions add to a score before the mask: ALiBi with its product rounded, the distance too
+ * where it is beyond 2^24, and the sum; the relative bias with one rounding of the sum. */
+static void biased_score(const struct oracle_problem *p, int64_t b, int64_t h, int64_t i, int64_t j,
+                         double *score, double *bound) {
+    const struct headwise_attention_options *o = p->options;
+    double distance = (double)j - query_position(p, b, i), reach = (double)o->relative_reach;
+    if (o->alibi_slopes != NULL) {
+        double bias = (double)o->alibi_slopes[h] * fabs(distance);
+        *score -= bias;
+        *bound += 2.01 * BOUND_U * fabs(bias) + BOUND_U * (fabs(*score) + *bound) + BOUND_TINY;
+    }
+    if (o->relative_bias != NULL) {
+        double at = fmax(fmin(distance, reach), -reach) + reach;
+        *score += (double)o->relative_bias[h * (2 * o->relative_reach + 1) + (int64_t)at];
+        *bound += BOUND_U * (fabs(*score) + *bound);
+    }
+}
+
+/* Stage 2: biases, additive mask (one rounding), then what is out of sight, then the rounding to
  * softmax_precision. Rounding is monotone, so the engine's value lies between the roundings of the
  * two ends of the interval. */
 static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, int64_t i, int64_t j,
@@ -78,7 +107,8 @@ static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, i
     double added = 0;
     if (p->mask != NULL)
         added = p->mask[((b * p->heads + h) * p->queries + i) * p->keys + j];
-    if (!oracle_in_sight(p, b, i, j) || added == -(double)INFINITY) {
+    biased_score(p, b, h, i, j, score, bound);
+    if (!oracle_in_sight(p, b, i, j) || added == -(double)INFINITY || *score == -(double)INFINITY) {
         *score = -(double)INFINITY;
         *bound = 0;
         return;
