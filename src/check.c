@@ -93,6 +93,9 @@ static enum headwise_status check_scalars(const char *where,
             HEADWISE_ERR_INVALID,
             "%s: window is (%lld, %lld), expected -1 (open) or a count on each side", where,
             (long long)options->window_left, (long long)options->window_right);
+    if (options->window_first < 0)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: window_first is %lld, expected 0 or more",
+                             where, (long long)options->window_first);
     if (!is_float(options->softmax_precision))
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: softmax_precision is %s, expected f32, f16 or bf16", where,

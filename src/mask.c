@@ -25,9 +25,15 @@ static wide query_position(const struct headwise_call *call, int64_t b, int64_t 
     return (wide)call->n_past + i;
 }
 
-/* Keys that lengths, causal, window and the mask's length leave to query i of batch entry b, within
- * [0, n_keys]. Both ends grow with i. What else the mask hides is for headwise_mask_row. */
-static struct headwise_span visible_keys(const struct headwise_call *call, int64_t b, int64_t i) {
+/* Keys lo ... hi-1, and before them 0 ... first-1; first <= lo. */
+struct sight {
+    int64_t first, lo, hi;
+};
+
+/* What lengths, causal, window and the mask's length leave to query i of batch entry b, within
+ * [0, n_keys]. All three ends grow with i, so queries i0 ... i1-1 together see the first of i1-1,
+ * and from the lo of i0 to the hi of i1-1. */
+static struct sight visible_keys(const struct headwise_call *call, int64_t b, int64_t i) {
     const struct headwise_attention_options *options = &call->options;
     wide position = query_position(call, b, i);
     int64_t lo = 0;
@@ -38,21 +44,27 @@ static struct headwise_span visible_keys(const struct headwise_call *call, int64
         hi = clamp(position + options->window_right + 1, 0, hi);
     if (options->window_is_set && options->window_left >= 0)
         lo = clamp(position - options->window_left, 0, hi);
-    return (struct headwise_span){lo, hi};
+    return (struct sight){headwise_min(options->window_first, lo), lo, hi};
 }
 
 struct headwise_span headwise_block_span(const struct headwise_call *call, int64_t b, int64_t i0,
                                          int64_t i1, int64_t first, int64_t n) {
-    struct headwise_span from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
+    struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
     int64_t lo = headwise_max(from.lo - first, 0);
-    int64_t hi = headwise_max(headwise_min(to.hi - first, n), lo);
-    return (struct headwise_span){lo, hi};
+    int64_t hi = headwise_min(to.hi - first, n);
+    if (to.first > first) {
+        hi = lo < hi ? hi : headwise_min(to.first - first, n);
+        lo = 0;
+    }
+    return (struct headwise_span){lo, headwise_max(lo, hi)};
 }
 
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n) {
-    struct headwise_span from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
-    return to.lo <= first && first + n <= from.hi;
+    struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
+    bool after_gap = to.lo <= first || to.first == to.lo;
+    bool before_gap = first + n <= to.first;
+    return first + n <= from.hi && (after_gap || before_gap);
 }
 
 /* Makes x the same at every element. */
@@ -131,13 +143,17 @@ static void apply_mask(const struct headwise_call *call, const struct headwise_k
 void headwise_mask_row(const struct headwise_call *call, const struct headwise_kernels *kernels,
                        float *s, int64_t b, int64_t h, int64_t i, int64_t first, int64_t n,
                        float *buffer) {
-    struct headwise_span span = visible_keys(call, b, i);
-    int64_t lo = headwise_min(headwise_max(span.lo - first, 0), n);
-    int64_t hi = headwise_min(headwise_max(span.hi - first, lo), n);
-    hide_span(s, 0, lo);
+    struct sight sight = visible_keys(call, b, i);
+    int64_t lo = clamp(sight.lo - first, 0, n), hi = clamp(sight.hi - first, lo, n);
+    struct headwise_span parts[2] = {{0, clamp(sight.first - first, 0, n)}, {lo, hi}};
+    hide_span(s, parts[0].hi, lo);
     hide_span(s, hi, n);
-    if (headwise_has_bias(call) && hi > lo)
-        add_biases(call, kernels, s + lo, b, h, i, first + lo, hi - lo, buffer);
-    if (call->mask.data && hi > lo)
-        apply_mask(call, kernels, s + lo, b, h, i, first + lo, hi - lo, buffer);
+    for (int p = 0; p < 2; p++) {
+        float *part = s + parts[p].lo;
+        int64_t key = first + parts[p].lo, count = parts[p].hi - parts[p].lo;
+        if (headwise_has_bias(call) && count > 0)
+            add_biases(call, kernels, part, b, h, i, key, count, buffer);
+        if (call->mask.data && count > 0)
+            apply_mask(call, kernels, part, b, h, i, key, count, buffer);
+    }
 }

@@ -88,6 +88,11 @@ struct headwise_attention_options {
      * [H][2 * r + 1] with r = relative_reach, 0 or more; or NULL. -inf hides the key. */
     const float *relative_bias;
     int64_t relative_reach;
+
+    /* Keys 0 ... window_first-1 stay in sight whatever window_left says (the first tokens, which
+     * models use as a place to attend to nothing); all other limits hold for them too. The keys
+     * between them and the window are not touched. 0 or more; without a window of no effect. */
+    int64_t window_first;
 };
 
 /* y = attention(q, k, v).
@@ -101,10 +106,10 @@ struct headwise_attention_options {
  *
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a type or size does not fit, H is not
  * divisible by Hkv, D or Dv is 0, a stride is negative, a size product overflows, scale or softcap
- * is not finite, a sink is NaN or +inf, an ALiBi slope is not finite, relative_reach is negative,
- * key_lengths[b] is outside [0, T], a window side is below -1, options->size or probe->size is not
- * one this library knows. HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every
- * output untouched. */
+ * is not finite, a sink is NaN or +inf, an ALiBi slope is not finite, relative_reach or
+ * window_first is negative, key_lengths[b] is outside [0, T], a window side is below -1,
+ * options->size or probe->size is not one this library knows. HEADWISE_ERR_NO_MEMORY: scratch could
+ * not grow. Failure leaves every output untouched. */
 HEADWISE_API enum headwise_status
 headwise_attention(headwise_context *context, const struct headwise_tensor *y,
                    const struct headwise_tensor *q, const struct headwise_tensor *k,

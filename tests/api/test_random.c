@@ -84,6 +84,7 @@ static void add_positions(struct random_call *r, struct test_rng *rng) {
     o->window_is_set = chance(rng, 3);
     o->window_left = test_rng_below(rng, chance(rng, 2) ? 300 : 8) - 1;
     o->window_right = test_rng_below(rng, 8) - 1;
+    o->window_first = chance(rng, 2) ? test_rng_below(rng, chance(rng, 3) ? 300 : 6) : 0;
 }
 
 static void add_biases(struct random_call *r, struct test_rng *rng) {

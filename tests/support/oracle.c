@@ -28,7 +28,8 @@ bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64
         return false;
     if (o->causal != HEADWISE_CAUSAL_NONE && j > position)
         return false;
-    if (o->window_is_set && o->window_left >= 0 && j < position - o->window_left)
+    if (o->window_is_set && o->window_left >= 0 && j < position - o->window_left &&
+        j >= o->window_first)
         return false;
     if (o->window_is_set && o->window_right >= 0 && j > position + o->window_right)
         return false;
