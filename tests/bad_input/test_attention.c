@@ -1,0 +1,453 @@
+/* headwise_attention() with one argument wrong at a time: a status, a text, and no output touched.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "call.h"
+#include "guard.h"
+#include "runner.h"
+
+static const struct call_shape shape = {2, 4, 2, 3, 5, 8, 6};
+
+/* A valid call with every output asked for; each case spoils one thing. */
+struct attempt {
+    struct call call;
+    headwise_context *context;
+    const struct headwise_tensor *y, *q, *k, *v;
+    struct headwise_tensor mask, past_key, past_value, present_key, present_value;
+    int64_t lengths[2];
+    float gates[4];
+};
+
+static void make_attempt(struct attempt *a, headwise_context *context) {
+    struct test_rng rng = test_rng_make(201);
+    a->context = context;
+    a->call = call_make(&rng, &shape, HEADWISE_F32, 0);
+    a->past_key = call_tensor(HEADWISE_F32, 2, 2, 3, 8, NULL);
+    a->past_value = call_tensor(HEADWISE_F32, 2, 2, 3, 6, NULL);
+    a->present_key = call_tensor(HEADWISE_F32, 2, 2, 8, 8, NULL);
+    a->present_value = call_tensor(HEADWISE_F32, 2, 2, 8, 6, NULL);
+    a->mask = call_tensor(HEADWISE_F32, 2, 4, 3, 8, NULL);
+    call_fill(&rng, &a->mask, 1);
+    call_fill(&rng, &a->past_key, 1);
+    call_fill(&rng, &a->past_value, 1);
+    a->lengths[0] = 8;
+    a->lengths[1] = 5;
+    for (int i = 0; i < 4; i++)
+        a->gates[i] = 1;
+    struct headwise_attention_options *o = &a->call.options;
+    o->past_key = &a->past_key;
+    o->past_value = &a->past_value;
+    o->present_key = &a->present_key;
+    o->present_value = &a->present_value;
+    o->mask = &a->mask;
+    o->key_lengths = a->lengths;
+    o->head_gates = a->gates;
+    call_probe(&a->call, CALL_ALL, HEADWISE_SCORES_MASKED);
+    o->probe = &a->call.probe;
+    a->y = &a->call.y;
+    a->q = &a->call.q;
+    a->k = &a->call.k;
+    a->v = &a->call.v;
+}
+
+static enum headwise_status run_attempt(const struct attempt *a) {
+    return headwise_attention(a->context, a->y, a->q, a->k, a->v, &a->call.options);
+}
+
+static void expect_tensor_untouched(const struct headwise_tensor *t, int64_t n, const char *what) {
+    guard_expect_untouched(t->data, (size_t)n * sizeof(float), what);
+}
+
+typedef void spoil_fn(struct attempt *a);
+
+#define OPTIONS (a->call.options)
+
+static void null_context(struct attempt *a) {
+    a->context = NULL;
+}
+static void null_y(struct attempt *a) {
+    a->y = NULL;
+}
+static void null_q(struct attempt *a) {
+    a->q = NULL;
+}
+static void null_k(struct attempt *a) {
+    a->k = NULL;
+}
+static void null_v(struct attempt *a) {
+    a->v = NULL;
+}
+static void null_q_data(struct attempt *a) {
+    a->call.q.data = NULL;
+}
+static void null_y_data(struct attempt *a) {
+    a->call.y.data = NULL;
+}
+static void null_past_data(struct attempt *a) {
+    a->past_key.data = NULL;
+}
+static void null_mask_data(struct attempt *a) {
+    a->mask.data = NULL;
+}
+static void null_present_data(struct attempt *a) {
+    a->present_value.data = NULL;
+}
+static void bool_q(struct attempt *a) {
+    a->call.q.dtype = HEADWISE_BOOL;
+}
+static void i8_k(struct attempt *a) {
+    a->call.k.dtype = HEADWISE_I8;
+}
+static void unknown_v(struct attempt *a) {
+    a->call.v.dtype = (enum headwise_dtype)77;
+}
+static void negative_type_y(struct attempt *a) {
+    a->call.y.dtype = (enum headwise_dtype) - 1;
+}
+static void i8_mask(struct attempt *a) {
+    a->mask.dtype = HEADWISE_I8;
+}
+static void f16_past(struct attempt *a) {
+    a->past_key.dtype = HEADWISE_F16;
+}
+static void f16_past_value(struct attempt *a) {
+    a->past_value.dtype = HEADWISE_F16;
+}
+static void bf16_present(struct attempt *a) {
+    a->present_key.dtype = HEADWISE_BF16;
+}
+static void bool_precision(struct attempt *a) {
+    OPTIONS.softmax_precision = HEADWISE_BOOL;
+}
+static void i8_precision(struct attempt *a) {
+    OPTIONS.softmax_precision = HEADWISE_I8;
+}
+static void batch_of_k(struct attempt *a) {
+    a->call.k.size[0] = 1;
+}
+static void batch_of_v(struct attempt *a) {
+    a->call.v.size[0] = 3;
+}
+static void batch_of_y(struct attempt *a) {
+    a->call.y.size[0] = 1;
+}
+static void heads_do_not_divide(struct attempt *a) {
+    a->call.k.size[1] = a->call.v.size[1] = 3;
+}
+static void no_kv_heads(struct attempt *a) {
+    a->call.k.size[1] = a->call.v.size[1] = 0;
+}
+static void heads_of_v(struct attempt *a) {
+    a->call.v.size[1] = 1;
+}
+static void heads_of_y(struct attempt *a) {
+    a->call.y.size[1] = 2;
+}
+static void rows_of_v(struct attempt *a) {
+    a->call.v.size[2] = 4;
+}
+static void rows_of_y(struct attempt *a) {
+    a->call.y.size[2] = 2;
+}
+static void columns_of_k(struct attempt *a) {
+    a->call.k.size[3] = 7;
+}
+static void columns_of_y(struct attempt *a) {
+    a->call.y.size[3] = 8;
+}
+static void no_head_size(struct attempt *a) {
+    a->call.q.size[3] = a->call.k.size[3] = 0;
+}
+static void no_value_size(struct attempt *a) {
+    a->call.v.size[3] = a->call.y.size[3] = 0;
+}
+static void negative_batch(struct attempt *a) {
+    a->call.q.size[0] = -2;
+}
+static void negative_rows(struct attempt *a) {
+    a->call.k.size[2] = a->call.v.size[2] = -1;
+}
+static void least_rows(struct attempt *a) {
+    a->call.q.size[2] = a->call.y.size[2] = INT64_MIN;
+}
+static void negative_stride(struct attempt *a) {
+    a->call.q.stride[2] = -8;
+}
+static void column_stride(struct attempt *a) {
+    a->call.k.stride[3] = 2;
+}
+static void column_stride_zero(struct attempt *a) {
+    a->call.v.stride[3] = 0;
+}
+static void broadcast_output(struct attempt *a) {
+    a->call.y.stride[1] = 0;
+}
+static void broadcast_present(struct attempt *a) {
+    a->present_key.stride[0] = 0;
+}
+static void extent_overflows(struct attempt *a) {
+    a->call.q.stride[0] = INT64_MAX / 2;
+}
+static void extent_bytes_overflow(struct attempt *a) {
+    a->call.v.stride[0] = INT64_MAX / 3;
+}
+static void mask_stride_overflows(struct attempt *a) {
+    a->mask.stride[2] = INT64_MAX;
+}
+static void infinite_scale(struct attempt *a) {
+    OPTIONS.scale_is_set = true, OPTIONS.scale = INFINITY;
+}
+static void nan_scale(struct attempt *a) {
+    OPTIONS.scale_is_set = true, OPTIONS.scale = NAN;
+}
+static void negative_softcap(struct attempt *a) {
+    OPTIONS.softcap = -1;
+}
+static void infinite_softcap(struct attempt *a) {
+    OPTIONS.softcap = INFINITY;
+}
+static void nan_softcap(struct attempt *a) {
+    OPTIONS.softcap = NAN;
+}
+static void unknown_causal(struct attempt *a) {
+    OPTIONS.causal = (enum headwise_causal)3;
+}
+static void negative_causal(struct attempt *a) {
+    OPTIONS.causal = (enum headwise_causal) - 1;
+}
+static void negative_length(struct attempt *a) {
+    a->lengths[1] = -1;
+}
+static void length_beyond_keys(struct attempt *a) {
+    a->lengths[0] = 9;
+}
+static void window_left(struct attempt *a) {
+    OPTIONS.window_is_set = true, OPTIONS.window_left = -2;
+}
+static void window_right(struct attempt *a) {
+    OPTIONS.window_is_set = true, OPTIONS.window_right = INT64_MIN;
+}
+static void mask_batch(struct attempt *a) {
+    a->mask.size[0] = 3;
+}
+static void mask_heads(struct attempt *a) {
+    a->mask.size[1] = 2;
+}
+static void mask_rows(struct attempt *a) {
+    a->mask.size[2] = 2;
+}
+static void mask_columns(struct attempt *a) {
+    a->mask.size[3] = 9;
+}
+static void mask_column_stride(struct attempt *a) {
+    a->mask.stride[3] = 2;
+}
+static void mask_negative_size(struct attempt *a) {
+    a->mask.size[3] = -1;
+}
+static void mask_negative_stride(struct attempt *a) {
+    a->mask.stride[2] = -8;
+}
+static void mask_no_batch(struct attempt *a) {
+    a->mask.size[0] = 0;
+}
+static void past_key_alone(struct attempt *a) {
+    OPTIONS.past_value = NULL;
+}
+static void past_value_alone(struct attempt *a) {
+    OPTIONS.past_key = NULL;
+}
+static void past_batch(struct attempt *a) {
+    a->past_key.size[0] = 1;
+}
+static void past_heads(struct attempt *a) {
+    a->past_value.size[1] = 4;
+}
+static void past_rows_differ(struct attempt *a) {
+    a->past_value.size[2] = 2;
+}
+static void past_columns(struct attempt *a) {
+    a->past_key.size[3] = 6;
+}
+static void present_rows(struct attempt *a) {
+    a->present_key.size[2] = 5;
+}
+static void present_columns(struct attempt *a) {
+    a->present_value.size[3] = 8;
+}
+static void gate_stride(struct attempt *a) {
+    OPTIONS.gate_batch_stride = -4;
+}
+static void options_size_zero(struct attempt *a) {
+    OPTIONS.size = 0;
+}
+static void options_size_tiny(struct attempt *a) {
+    OPTIONS.size = 3;
+}
+static void options_size_large(struct attempt *a) {
+    OPTIONS.size = sizeof(OPTIONS) + 8;
+}
+static void probe_size_zero(struct attempt *a) {
+    a->call.probe.size = 0;
+}
+static void probe_size_large(struct attempt *a) {
+    a->call.probe.size = sizeof(a->call.probe) + 8;
+}
+static void probe_stage(struct attempt *a) {
+    a->call.probe.score_stage = (enum headwise_score_stage)4;
+}
+static void contributions(struct attempt *a) {
+    a->call.probe.contributions = a->call.probe.lse;
+}
+
+static const struct {
+    const char *name;
+    spoil_fn *spoil;
+} spoils[] = {
+    TEST_CASE(null_context),
+    TEST_CASE(null_y),
+    TEST_CASE(null_q),
+    TEST_CASE(null_k),
+    TEST_CASE(null_v),
+    TEST_CASE(null_q_data),
+    TEST_CASE(null_y_data),
+    TEST_CASE(null_past_data),
+    TEST_CASE(null_mask_data),
+    TEST_CASE(null_present_data),
+    TEST_CASE(bool_q),
+    TEST_CASE(i8_k),
+    TEST_CASE(unknown_v),
+    TEST_CASE(negative_type_y),
+    TEST_CASE(i8_mask),
+    TEST_CASE(f16_past),
+    TEST_CASE(f16_past_value),
+    TEST_CASE(bf16_present),
+    TEST_CASE(bool_precision),
+    TEST_CASE(i8_precision),
+    TEST_CASE(batch_of_k),
+    TEST_CASE(batch_of_v),
+    TEST_CASE(batch_of_y),
+    TEST_CASE(heads_do_not_divide),
+    TEST_CASE(no_kv_heads),
+    TEST_CASE(heads_of_v),
+    TEST_CASE(heads_of_y),
+    TEST_CASE(rows_of_v),
+    TEST_CASE(rows_of_y),
+    TEST_CASE(columns_of_k),
+    TEST_CASE(columns_of_y),
+    TEST_CASE(no_head_size),
+    TEST_CASE(no_value_size),
+    TEST_CASE(negative_batch),
+    TEST_CASE(negative_rows),
+    TEST_CASE(least_rows),
+    TEST_CASE(negative_stride),
+    TEST_CASE(column_stride),
+    TEST_CASE(column_stride_zero),
+    TEST_CASE(broadcast_output),
+    TEST_CASE(broadcast_present),
+    TEST_CASE(extent_overflows),
+    TEST_CASE(extent_bytes_overflow),
+    TEST_CASE(mask_stride_overflows),
+    TEST_CASE(infinite_scale),
+    TEST_CASE(nan_scale),
+    TEST_CASE(negative_softcap),
+    TEST_CASE(infinite_softcap),
+    TEST_CASE(nan_softcap),
+    TEST_CASE(unknown_causal),
+    TEST_CASE(negative_causal),
+    TEST_CASE(negative_length),
+    TEST_CASE(length_beyond_keys),
+    TEST_CASE(window_left),
+    TEST_CASE(window_right),
+    TEST_CASE(mask_batch),
+    TEST_CASE(mask_heads),
+    TEST_CASE(mask_rows),
+    TEST_CASE(mask_columns),
+    TEST_CASE(mask_column_stride),
+    TEST_CASE(mask_negative_size),
+    TEST_CASE(mask_negative_stride),
+    TEST_CASE(mask_no_batch),
+    TEST_CASE(past_key_alone),
+    TEST_CASE(past_value_alone),
+    TEST_CASE(past_batch),
+    TEST_CASE(past_heads),
+    TEST_CASE(past_rows_differ),
+    TEST_CASE(past_columns),
+    TEST_CASE(present_rows),
+    TEST_CASE(present_columns),
+    TEST_CASE(gate_stride),
+    TEST_CASE(options_size_zero),
+    TEST_CASE(options_size_tiny),
+    TEST_CASE(options_size_large),
+    TEST_CASE(probe_size_zero),
+    TEST_CASE(probe_size_large),
+    TEST_CASE(probe_stage),
+    TEST_CASE(contributions),
+};
+
+static void expect_refused(struct attempt *a, spoil_fn *spoil, const char *name) {
+    struct attempt before = *a;
+    spoil(a);
+    enum headwise_status status = run_attempt(a);
+    if (status != HEADWISE_ERR_INVALID)
+        fail_msg("%s: status %s", name, headwise_status_name(status));
+    const char *text = headwise_last_error();
+    if (strncmp(text, "attention: ", 11) != 0 || strchr(text, '\n') != NULL)
+        fail_msg("%s: error text \"%s\"", name, text);
+    const struct headwise_probe *p = &before.call.probe;
+    expect_tensor_untouched(&before.call.y, (int64_t)2 * 4 * 3 * 6, name);
+    expect_tensor_untouched(&before.present_key, (int64_t)2 * 2 * 8 * 8, name);
+    expect_tensor_untouched(&before.present_value, (int64_t)2 * 2 * 8 * 6, name);
+    guard_expect_untouched(p->weights, (size_t)2 * 4 * 3 * 8 * sizeof(float), name);
+    guard_expect_untouched(p->mean_weights, (size_t)2 * 3 * 8 * sizeof(float), name);
+    guard_expect_untouched(p->scores, (size_t)2 * 4 * 3 * 8 * sizeof(float), name);
+    guard_expect_untouched(p->lse, (size_t)2 * 4 * 3 * sizeof(float), name);
+    guard_expect_untouched(p->head_outputs, (size_t)2 * 4 * 3 * 6 * sizeof(float), name);
+}
+
+static void every_wrong_argument_is_refused(enum headwise_isa isa) {
+    headwise_context *context = call_context(isa, 2);
+    for (size_t i = 0; i < TEST_COUNT(spoils); i++) {
+        struct attempt a;
+        make_attempt(&a, context);
+        expect_refused(&a, spoils[i].spoil, spoils[i].name);
+        guard_reset();
+    }
+    headwise_context_destroy(context);
+}
+
+/* Without the spoiling the same call passes: the cases above fail for their own reason. */
+static void the_unspoilt_call_passes(enum headwise_isa isa) {
+    struct attempt a;
+    make_attempt(&a, call_context(isa, 2));
+    assert_int_equal(run_attempt(&a), HEADWISE_OK);
+    headwise_context_destroy(a.context);
+}
+
+/* A failure leaves the context as it was: the next call gives the usual bits. */
+static void a_refused_call_changes_nothing(enum headwise_isa isa) {
+    struct attempt good, bad;
+    headwise_context *context = call_context(isa, 2);
+    make_attempt(&good, context);
+    assert_int_equal(run_attempt(&good), HEADWISE_OK);
+    struct call first = good.call;
+    for (size_t i = 0; i < TEST_COUNT(spoils); i++) {
+        make_attempt(&bad, context);
+        spoils[i].spoil(&bad);
+        assert_int_equal(run_attempt(&bad), HEADWISE_ERR_INVALID);
+    }
+    make_attempt(&good, context);
+    assert_int_equal(run_attempt(&good), HEADWISE_OK);
+    call_expect_same(&good.call, &first, "after refused calls");
+    headwise_context_destroy(context);
+}
+
+int main(void) {
+    const struct test_case cases[] = {
+        TEST_CASE(the_unspoilt_call_passes),
+        TEST_CASE(every_wrong_argument_is_refused),
+        TEST_CASE(a_refused_call_changes_nothing),
+    };
+    return test_run_once(cases, TEST_COUNT(cases));
+}
