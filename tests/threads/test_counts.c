@@ -1,0 +1,163 @@
+/* One answer: the bits do not depend on the number of threads, or on who runs the tasks. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "compare.h"
+#include "guard.h"
+#include "layer.h"
+#include "runner.h"
+
+static const int thread_counts[] = {1, 2, 3, 5, 8, 16};
+
+static headwise_context *context_with(enum headwise_isa isa, int n_threads,
+                                      headwise_parallel_for_fn *parallel_for, void *user) {
+    headwise_context *context = NULL;
+    struct headwise_context_options options = {.size = sizeof(options),
+                                               .isa = isa,
+                                               .n_threads = n_threads,
+                                               .parallel_for = parallel_for,
+                                               .parallel_user = user};
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    return context;
+}
+
+static void expect_same_for_counts(enum headwise_isa isa, struct call *reference) {
+    call_run_with(context_with(isa, 1, NULL, NULL), reference);
+    for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
+        struct call call = *reference;
+        call_new_outputs(&call);
+        headwise_context *context = call_context(isa, thread_counts[t]);
+        call_run_with(context, &call);
+        headwise_context_destroy(context);
+        call_expect_same(&call, reference, "threads");
+    }
+}
+
+/* One query against many keys: the case where keys are split between threads. */
+static void one_query_long_keys(enum headwise_isa isa) {
+    const int64_t keys[] = {513, 4097}, heads[] = {1, 2, 4, 7};
+    struct test_rng rng = test_rng_make(231);
+    for (size_t k = 0; k < TEST_COUNT(keys); k++)
+        for (size_t h = 0; h < TEST_COUNT(heads); h++)
+            for (int causal = 0; causal < 2; causal++) {
+                const struct call_shape shape = {1, heads[h], 1, 1, keys[k], 64, 48};
+                struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+                int64_t length = keys[k] - 200;
+                call.options.causal = causal ? HEADWISE_CAUSAL_BOTTOM_RIGHT : HEADWISE_CAUSAL_NONE;
+                call.options.key_lengths = causal ? &length : NULL;
+                if (h % 2 == 1)
+                    call_probe(&call, CALL_ALL, HEADWISE_SCORES_WEIGHTS);
+                expect_same_for_counts(isa, &call);
+                guard_reset();
+            }
+}
+
+static void many_queries_and_heads(enum headwise_isa isa) {
+    const struct call_shape shapes[] = {
+        {2, 6, 2, 70, 600, 16, 24}, {3, 5, 5, 3, 40, 37, 8}, {1, 1, 1, 300, 300, 64, 64}};
+    struct test_rng rng = test_rng_make(232);
+    for (size_t s = 0; s < TEST_COUNT(shapes); s++)
+        for (unsigned wants = 0; wants <= CALL_ALL; wants += CALL_ALL) {
+            struct call call = call_make(&rng, &shapes[s], HEADWISE_F16, 0);
+            call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
+            if (wants != 0)
+                call_probe(&call, wants, HEADWISE_SCORES_MASKED);
+            expect_same_for_counts(isa, &call);
+            guard_reset();
+        }
+}
+
+static void layers(enum headwise_isa isa) {
+    struct test_rng rng = test_rng_make(233);
+    struct headwise_mha_config config = {.d_model = 96, .n_heads = 6, .n_kv_heads = 3, .d_out = 70};
+    layer_fill_weights(&rng, &config, true);
+    for (int64_t rows = 1; rows <= 301; rows += 100) {
+        struct layer_call first = layer_call_make(&rng, &config, 2, rows, -1, HEADWISE_F32);
+        layer_call_probe(&first, HEADWISE_SCORES_MASKED);
+        for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
+            struct layer_call call = first;
+            headwise_context *context = call_context(isa, thread_counts[t]);
+            headwise_mha *mha = layer_create(context, &config);
+            if (t > 0) {
+                call.y = call_tensor(HEADWISE_F32, 2, 1, rows, 70, NULL);
+                layer_call_probe(&call, HEADWISE_SCORES_MASKED);
+            }
+            layer_run_with(context, mha, &call);
+            headwise_mha_destroy(mha);
+            headwise_context_destroy(context);
+            compare_same_bits(call.y.data, first.y.data, (size_t)(2 * rows * 70), "y");
+            compare_same_bits(call.probe.contributions, first.probe.contributions,
+                              (size_t)(2 * 6 * rows * 70), "contributions");
+            compare_same_bits(call.probe.mean_weights, first.probe.mean_weights,
+                              (size_t)(2 * rows * rows), "mean weights");
+        }
+    }
+}
+
+/* The caller's loop: backwards, on the calling thread alone. */
+static void backwards(void *user, int64_t n_tasks, headwise_task_fn *task, void *arg) {
+    for (int64_t i = n_tasks - 1; i >= 0; i--)
+        task(arg, i, (int)(i % 2));
+    *(int64_t *)user += n_tasks;
+}
+
+enum { POOL = 4 };
+
+struct pool_thread {
+    pthread_t thread;
+    int worker;
+    int64_t n_tasks;
+    headwise_task_fn *task;
+    void *arg;
+};
+
+static void *run_pool_thread(void *pointer) {
+    struct pool_thread *self = pointer;
+    for (int64_t i = self->worker; i < self->n_tasks; i += POOL)
+        self->task(self->arg, i, self->worker);
+    return NULL;
+}
+
+/* The caller's loop: threads of its own. */
+static void pooled(void *user, int64_t n_tasks, headwise_task_fn *task, void *arg) {
+    struct pool_thread threads[POOL];
+    for (int w = 0; w < POOL; w++) {
+        threads[w] =
+            (struct pool_thread){.worker = w, .n_tasks = n_tasks, .task = task, .arg = arg};
+        assert_int_equal(pthread_create(&threads[w].thread, NULL, run_pool_thread, &threads[w]), 0);
+    }
+    for (int w = 0; w < POOL; w++)
+        pthread_join(threads[w].thread, NULL);
+    *(int64_t *)user += n_tasks;
+}
+
+static void the_callers_own_loop(enum headwise_isa isa) {
+    const struct call_shape shapes[] = {{2, 6, 2, 70, 600, 16, 24}, {1, 2, 1, 1, 4097, 64, 64}};
+    headwise_parallel_for_fn *loops[] = {backwards, pooled};
+    struct test_rng rng = test_rng_make(234);
+    for (size_t s = 0; s < TEST_COUNT(shapes); s++)
+        for (size_t l = 0; l < TEST_COUNT(loops); l++) {
+            struct call alone = call_make(&rng, &shapes[s], HEADWISE_F32, 0), call = alone;
+            int64_t n_tasks = 0;
+            headwise_context *one = call_context(isa, 1);
+            headwise_context *own = context_with(isa, POOL, loops[l], &n_tasks);
+            call_new_outputs(&call);
+            call_run_with(one, &alone);
+            call_run_with(own, &call);
+            call_expect_same(&call, &alone, "own loop");
+            assert_true(n_tasks > 1); /* it was used */
+            headwise_context_destroy(one);
+            headwise_context_destroy(own);
+            guard_reset();
+        }
+}
+
+int main(void) {
+    const struct test_case cases[] = {
+        TEST_CASE(one_query_long_keys),
+        TEST_CASE(many_queries_and_heads),
+        TEST_CASE(layers),
+        TEST_CASE(the_callers_own_loop),
+    };
+    return test_run_tiers(cases, TEST_COUNT(cases));
+}
