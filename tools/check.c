@@ -112,7 +112,7 @@ static int fail_check(const struct comparison *c, const struct worst *worst, int
     char at[SHAPE_TEXT], others[40] = "";
     size_t i = worst->ratio_at;
     if (n_others > 0)
-        snprintf(others, sizeof others, "; %d more tensors failed", n_others);
+        snprintf(others, sizeof others, "; %d more failed", n_others);
     return fail_with(EXIT_CHECK_FAILED,
                      "%s: tensor \"%s\": element %s is %.9g, expected %.9g within %.3g%s", path,
                      c->name, index_text(at, c->expected, i), c->got_values[i],

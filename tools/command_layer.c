@@ -322,8 +322,7 @@ static int run_layer(const void *arguments) {
 const struct command command_layer = {
     .name = "layer",
     .summary = "run a multi-head attention layer and show what its heads do",
-    .usage =
-        "--weights W.safetensors --input X.safetensors --heads H [-o OUT.safetensors] [OPTIONS]",
+    .usage = "--weights W.safetensors --input X.safetensors --heads H [-o OUT] [OPTIONS]",
     .details = details,
     .options = options,
     .n_options = sizeof options / sizeof *options,

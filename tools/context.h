@@ -8,7 +8,7 @@
 #define CONTEXT_OPTIONS(settings)                                                                  \
     {"isa",       0,                                                                               \
      OPTION_TEXT, offsetof(settings, isa),                                                         \
-     "TIER",      "scalar, avx2, avx512 or neon; one that is not usable here is refused"},         \
+     "TIER",      "scalar, avx2, avx512 or neon; refused where not usable"},                       \
     {                                                                                              \
         "threads", 0, OPTION_INTEGER, offsetof(settings, threads), "N",                            \
             "threads, 1 to 1024; all that this process may use"                                    \
