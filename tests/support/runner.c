@@ -62,7 +62,7 @@ static int release_case(void **state) {
 }
 
 static int run_all(struct run *runs, size_t n) {
-    struct CMUnitTest *tests = calloc(n, sizeof(*tests));
+    struct CMUnitTest *tests = calloc(n > 0 ? n : 1, sizeof(*tests));
     if (tests == NULL)
         return 1;
     for (size_t i = 0; i < n; i++) {
@@ -77,13 +77,13 @@ static int run_all(struct run *runs, size_t n) {
     return n_failed != 0;
 }
 
-int test_run_tiers(const struct test_case *cases, size_t n_cases) {
+static int run_from(enum headwise_isa first, const struct test_case *cases, size_t n_cases) {
     struct run *runs = calloc(4 * n_cases, sizeof(*runs));
     enum headwise_isa only = restricted_isa();
     size_t n = 0;
     if (runs == NULL)
         return 1;
-    for (int isa = HEADWISE_ISA_SCALAR; isa <= HEADWISE_ISA_NEON; isa++) {
+    for (int isa = (int)first; isa <= HEADWISE_ISA_NEON; isa++) {
         if (only == HEADWISE_ISA_AUTO ? !headwise_isa_built(isa) : (int)only != isa)
             continue;
         for (size_t i = 0; i < n_cases; i++)
@@ -92,6 +92,14 @@ int test_run_tiers(const struct test_case *cases, size_t n_cases) {
     int result = run_all(runs, n);
     free(runs);
     return result;
+}
+
+int test_run_tiers(const struct test_case *cases, size_t n_cases) {
+    return run_from(HEADWISE_ISA_SCALAR, cases, n_cases);
+}
+
+int test_run_simd_tiers(const struct test_case *cases, size_t n_cases) {
+    return run_from(HEADWISE_ISA_AVX2, cases, n_cases);
 }
 
 int test_run_once(const struct test_case *cases, size_t n_cases) {

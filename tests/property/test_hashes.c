@@ -1,0 +1,210 @@
+/* One answer: the bits of a fixed set of calls, on every tier but scalar and on every machine, are
+ * those whose hashes are stored. Inputs are integers times a power of two, so they are the same
+ * everywhere.
+ *
+ * test_property_hashes FILE compares; test_property_hashes --print writes the file. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "guard.h"
+#include "half.h"
+#include "layer.h"
+#include "runner.h"
+
+struct hash_case {
+    const char *name;
+    struct call_shape shape;
+    enum headwise_dtype dtype;
+    enum headwise_causal causal;
+    int64_t window; /* to the left, with 3 to the right; 0: none */
+    int64_t past;
+    float q_scale, softcap;
+    int mask; /* 0: none, 1: bool, 2: f32 */
+    enum headwise_score_stage stage;
+};
+
+#define F32 HEADWISE_F32
+#define F16 HEADWISE_F16
+#define BF16 HEADWISE_BF16
+#define NONE HEADWISE_CAUSAL_NONE
+#define TOP HEADWISE_CAUSAL_TOP_LEFT
+#define BOTTOM HEADWISE_CAUSAL_BOTTOM_RIGHT
+
+static const struct hash_case hash_cases[] = {
+    {"plain", {1, 2, 2, 17, 33, 16, 16}, F32, NONE, 0, 0, 1, 0, 0, 0},
+    {"heads64", {2, 4, 4, 65, 300, 64, 64}, F32, NONE, 0, 0, 1, 0, 0, 3},
+    {"peaky", {1, 4, 4, 40, 513, 64, 64}, F32, NONE, 0, 0, 30, 0, 0, 2},
+    {"causal", {1, 3, 3, 130, 130, 32, 32}, F32, TOP, 0, 0, 4, 0, 0, 2},
+    {"bottom", {2, 2, 2, 70, 600, 32, 48}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"past", {1, 4, 2, 5, 40, 24, 24}, F32, BOTTOM, 0, 270, 4, 0, 0, 1},
+    {"window", {1, 2, 2, 300, 300, 16, 16}, F32, TOP, 60, 0, 4, 0, 0, 2},
+    {"gqa", {2, 8, 2, 33, 290, 40, 40}, F32, NONE, 0, 0, 4, 0, 0, 0},
+    {"mqa", {1, 16, 1, 9, 520, 64, 32}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"boolmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 1, 2},
+    {"floatmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 2, 2},
+    {"softcap", {1, 4, 4, 19, 270, 64, 64}, F32, TOP, 0, 0, 20, 15, 2, 1},
+    {"f16", {1, 4, 2, 30, 300, 64, 64}, F16, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"bf16", {1, 4, 2, 30, 300, 64, 64}, BF16, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"odd", {3, 5, 5, 11, 261, 37, 13}, F32, NONE, 0, 0, 4, 0, 0, 3},
+    {"one", {1, 1, 1, 1, 1, 1, 1}, F32, NONE, 0, 0, 1, 0, 0, 2},
+    {"dim1", {1, 2, 1, 7, 77, 1, 3}, F32, NONE, 0, 0, 9, 0, 0, 2},
+    {"dim512", {1, 1, 1, 3, 70, 512, 160}, F32, NONE, 0, 0, 1, 0, 0, 2},
+    {"decode4097", {1, 2, 1, 1, 4097, 64, 64}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"decode_f16", {2, 8, 2, 1, 2000, 128, 128}, F16, BOTTOM, 0, 0, 4, 0, 0, 2},
+};
+
+static uint64_t hash_floats(uint64_t hash, const float *x, size_t n) {
+    return x == NULL ? hash : compare_hash(hash, x, n * sizeof(float));
+}
+
+static struct headwise_tensor make_mask(struct test_rng *rng, const struct hash_case *c) {
+    const struct call_shape *s = &c->shape;
+    enum headwise_dtype dtype = c->mask == 1 ? HEADWISE_BOOL : HEADWISE_F32;
+    struct headwise_tensor mask =
+        call_tensor(dtype, 1, s->heads, s->queries, s->keys + c->past, NULL);
+    for (int64_t i = 0; i < mask.stride[0]; i++) {
+        bool hides = test_rng_below(rng, 4) == 0;
+        double x = (double)test_rng_float(rng);
+        half_store(dtype, mask.data, i, c->mask == 1 ? !hides : hides ? -(double)INFINITY : x);
+    }
+    return mask;
+}
+
+static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint64_t stream) {
+    const struct call_shape *s = &c->shape;
+    struct test_rng rng = test_rng_fixed(stream);
+    struct call call = call_make(&rng, s, c->dtype, 0);
+    struct headwise_tensor past_key =
+        call_tensor(c->dtype, s->batch, s->kv_heads, c->past, s->dim, NULL);
+    struct headwise_tensor past_value =
+        call_tensor(c->dtype, s->batch, s->kv_heads, c->past, s->value_dim, NULL);
+    call_fill(&rng, &call.q, c->q_scale);
+    call_fill(&rng, &past_key, 1);
+    call_fill(&rng, &past_value, 1);
+    struct headwise_tensor mask = make_mask(&rng, c);
+    struct headwise_attention_options *o = &call.options;
+    o->causal = c->causal;
+    o->softcap = c->softcap;
+    o->window_is_set = c->window > 0;
+    o->window_left = c->window;
+    o->window_right = 3;
+    o->mask = c->mask != 0 ? &mask : NULL;
+    o->past_key = c->past > 0 ? &past_key : NULL;
+    o->past_value = c->past > 0 ? &past_value : NULL;
+    call_probe(&call, CALL_ALL, c->stage);
+    headwise_context *context = call_context(isa, 2);
+    call_run_with(context, &call);
+    headwise_context_destroy(context);
+    size_t rows = (size_t)(s->batch * s->heads * s->queries), keys = (size_t)call_keys(&call);
+    uint64_t hash = call_hash_tensor(COMPARE_HASH_BASIS, &call.y);
+    hash = hash_floats(hash, call.probe.weights, rows * keys);
+    hash = hash_floats(hash, call.probe.mean_weights, (size_t)(s->batch * s->queries) * keys);
+    hash = hash_floats(hash, call.probe.scores, rows * keys);
+    return hash_floats(hash, call.probe.lse, rows);
+}
+
+/* Layer number 0 to 2: self, shared heads with f16 weights, cross. */
+static uint64_t hash_layer(enum headwise_isa isa, int number) {
+    struct test_rng rng = test_rng_fixed(1000 + (uint64_t)number);
+    struct headwise_mha_config config = {.d_model = 64, .n_heads = 8};
+    if (number == 1)
+        config = (struct headwise_mha_config){.d_model = 60,
+                                              .d_out = 33,
+                                              .n_heads = 6,
+                                              .n_kv_heads = 2,
+                                              .head_dim = 15,
+                                              .value_dim = 7,
+                                              .weight_dtype = F16,
+                                              .layout = HEADWISE_IN_OUT};
+    if (number == 2)
+        config = (struct headwise_mha_config){.d_model = 48, .d_memory = 300, .n_heads = 3};
+    layer_fill_weights(&rng, &config, true);
+    struct layer_call call = layer_call_make(&rng, &config, 2, 70, number == 2 ? 290 : -1, F32);
+    call.options.causal = number == 2 ? NONE : TOP;
+    layer_call_probe(&call, HEADWISE_SCORES_MASKED);
+    headwise_context *context = call_context(isa, 2);
+    headwise_mha *mha = layer_create(context, &config);
+    layer_run_with(context, mha, &call);
+    size_t rows = (size_t)(2 * config.n_heads * 70);
+    uint64_t hash = call_hash_tensor(COMPARE_HASH_BASIS, &call.y);
+    hash = hash_floats(hash, call.probe.weights, rows * (size_t)layer_call_keys(&call));
+    hash = hash_floats(hash, call.probe.contributions, rows * (size_t)headwise_mha_d_out(mha));
+    headwise_mha_destroy(mha);
+    headwise_context_destroy(context);
+    return hash;
+}
+
+enum { N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]), N_LAYERS = 3 };
+
+static const char *name_of(size_t i) {
+    static const char *const layers[] = {"layer", "layer_f16_gqa", "layer_cross"};
+    return i < N_CALLS ? hash_cases[i].name : layers[i - N_CALLS];
+}
+
+static uint64_t hash_of(enum headwise_isa isa, size_t i) {
+    uint64_t hash =
+        i < N_CALLS ? hash_call(isa, &hash_cases[i], 500 + i) : hash_layer(isa, (int)(i - N_CALLS));
+    guard_reset();
+    return hash;
+}
+
+static const char *file_name;
+
+/* The stored hash of a name; the test fails where the file has none. */
+static uint64_t stored_hash(const char *name) {
+    char line[256], word[64];
+    uint64_t hash;
+    FILE *file = fopen(file_name, "r");
+    if (file == NULL)
+        fail_msg("%s cannot be read", file_name);
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (sscanf(line, "%63s %" SCNx64, word, &hash) == 2 && strcmp(word, name) == 0) {
+            fclose(file);
+            return hash;
+        }
+    fclose(file);
+    fail_msg("%s has no hash of %s", file_name, name);
+    return 0;
+}
+
+static void bits_are_the_stored_ones(enum headwise_isa isa) {
+    int n_wrong = 0;
+    for (size_t i = 0; i < N_CALLS + N_LAYERS; i++) {
+        uint64_t got = hash_of(isa, i), want = stored_hash(name_of(i));
+        if (got != want) {
+            print_message("%s: %016" PRIx64 ", stored %016" PRIx64 "\n", name_of(i), got, want);
+            n_wrong++;
+        }
+    }
+    if (n_wrong > 0)
+        fail_msg("%d of %d hashes differ", n_wrong, N_CALLS + N_LAYERS);
+}
+
+static int print_hashes(void) {
+    enum headwise_isa isa = headwise_isa_best();
+    if (isa == HEADWISE_ISA_SCALAR) {
+        fprintf(stderr, "hashes: this machine has only the scalar tier\n");
+        return 1;
+    }
+    printf("# FNV-1a of the outputs of the calls in test_hashes.c, the same on every tier but "
+           "scalar.\n");
+    for (size_t i = 0; i < N_CALLS + N_LAYERS; i++)
+        printf("%s %016" PRIx64 "\n", name_of(i), hash_of(isa, i));
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct test_case cases[] = {TEST_CASE(bits_are_the_stored_ones)};
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FILE | --print\n", argv[0]);
+        return 2;
+    }
+    if (strcmp(argv[1], "--print") == 0)
+        return print_hashes();
+    file_name = argv[1];
+    return test_run_simd_tiers(cases, TEST_COUNT(cases));
+}
