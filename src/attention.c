@@ -7,6 +7,7 @@
 #include "block.h"
 #include "probe.h"
 #include "rows.h"
+#include "stats.h"
 #include "tensor.h"
 
 /* Which tile a task works on. Later tiles come first: under a causal mask they are the longest. */
@@ -126,6 +127,8 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         if (call->probe.lse)
             call->probe.lse[(tile->batch * call->n_heads + head) * call->n_queries + query] =
                 lse[r];
+        if (call->probe.statistics)
+            headwise_stats_finish(tile, r, tile->max[r], inverse[r], lse[r]);
         if (plan->keeps_weights)
             headwise_probe_finish_row(tile, r, row_maxima(job, tile, part, r), tile->max[r],
                                       inverse[r], tile->worker + plan->at_factors);
@@ -142,6 +145,8 @@ static void run_whole(const struct headwise_attention_job *job, const struct tas
     headwise_tile_pack_queries(&tile);
     headwise_tile_begin(&tile);
     headwise_probe_begin(&tile);
+    if (job->plan.call->probe.statistics)
+        headwise_stats_begin(&tile);
     for (int64_t block = 0; block < job->plan.n_blocks; block++)
         headwise_block_run(&tile, block);
     finish_tile(job, &tile, task->part);

@@ -12,6 +12,7 @@ struct headwise_call {
     int64_t mask_keys;           /* keys from here on are hidden by the mask's length */
     struct headwise_attention_options options;
     struct headwise_probe probe;
+    struct headwise_statistics statistics; /* zero where not wanted */
 
     int64_t batch;
     int64_t n_heads;
@@ -49,7 +50,8 @@ static inline bool headwise_wants_hidden_scores(const struct headwise_call *call
 
 /* Whether a head with a gate of 0 must be computed all the same. */
 static inline bool headwise_probes_rows(const struct headwise_call *call) {
-    return headwise_wants_weights(call) || call->probe.scores || call->probe.lse;
+    return headwise_wants_weights(call) || call->probe.scores || call->probe.lse ||
+           call->probe.statistics;
 }
 
 #endif

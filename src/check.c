@@ -238,6 +238,10 @@ static enum headwise_status check_probe(struct headwise_call *call, const char *
     enum headwise_status status = HEADWISE_COPY_OPTIONS(&call->probe, call->options.probe, name);
     if (status != HEADWISE_OK)
         return status;
+    if (call->probe.statistics)
+        status = HEADWISE_COPY_OPTIONS(&call->statistics, call->probe.statistics, "statistics");
+    if (status != HEADWISE_OK)
+        return status;
     if ((unsigned)call->probe.score_stage > HEADWISE_SCORES_WEIGHTS)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: score_stage is %d, no headwise_score_stage",
                              name, (int)call->probe.score_stage);

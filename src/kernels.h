@@ -94,6 +94,17 @@ typedef void headwise_factors_fn(float *restrict factor, const float *restrict b
 typedef void headwise_normalize_fn(float *y, const float *o, float inverse, float gate,
                                    ptrdiff_t n);
 
+/* Statistics of a row of n numerators p, their scores s, and the row's max in this block:
+ *   entropy = sum of p[j] * max(s[j] - base, -FLT_MAX),  base = max == -inf ? 0 : max
+ *   distance = sum of p[j] * |j + first|
+ *   strongest = the lowest j with s[j] == max, as a float; +inf where there is none
+ * The sums are fma chains in 16 lanes, folded as in softmax; j + first grows by 16 from the lane's
+ * first. p and s are readable up to n rounded up to 16, where p holds 0 and s a number that is not
+ * max unless a lower j has it. n is at most HEADWISE_KEY_BLOCK. */
+typedef void headwise_row_stats_fn(float *restrict entropy, float *restrict distance,
+                                   float *restrict strongest, const float *restrict p,
+                                   const float *restrict s, ptrdiff_t n, float max, float first);
+
 /* s[j] = cap * tanh(s[j] * inverse_cap) */
 typedef void headwise_softcap_fn(float *s, float cap, float inverse_cap, ptrdiff_t n);
 
@@ -128,6 +139,7 @@ struct headwise_kernels {
     headwise_finish_fn *finish;
     headwise_factors_fn *factors;
     headwise_normalize_fn *normalize;
+    headwise_row_stats_fn *row_stats;
     headwise_softcap_fn *softcap;
     headwise_alibi_fn *alibi;
     headwise_add_mask_fn *add_mask;

@@ -25,6 +25,11 @@ static wide query_position(const struct headwise_call *call, int64_t b, int64_t 
     return (wide)call->n_past + i;
 }
 
+int64_t headwise_distance(const struct headwise_call *call, int64_t b, int64_t i, int64_t first) {
+    int64_t far = (int64_t)1 << 62;
+    return clamp(first - query_position(call, b, i), -far, far);
+}
+
 /* Keys lo ... hi-1, and before them 0 ... first-1; first <= lo. */
 struct sight {
     int64_t first, lo, hi;

@@ -20,6 +20,10 @@ struct headwise_span headwise_block_span(const struct headwise_call *call, int64
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n);
 
+/* Key number first minus the position of query i: how far ahead of the query that key stands. Held
+ * within +-2^62. */
+int64_t headwise_distance(const struct headwise_call *call, int64_t b, int64_t i, int64_t first);
+
 /* Applies everything between the softcap and the softmax to the scores s of query i and head h for
  * keys first ... first+n-1: adds biases and a float mask, makes the scores of hidden keys -inf.
  * The keys lie in one key block. buffer holds HEADWISE_KEY_BLOCK floats. */

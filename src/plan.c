@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include "alloc.h"
+#include "stats.h"
 
 /* Rows that share one packing of a key block. Packing costs about 0.2 ns per element and is used by
  * every row; beyond this many rows it is below 3 % of the products. */
@@ -66,7 +67,8 @@ static void plan_splits(struct headwise_plan *plan) {
     bool even = tasks % plan->n_threads == 0 || tasks >= 8 * plan->n_threads;
     bool affordable =
         tasks > 0 && plan->n_blocks > 1 && part_floats <= SPLIT_FLOATS / tasks / plan->n_blocks;
-    if (plan->n_threads > 1 && !even && affordable && !call->probe.mean_weights)
+    if (plan->n_threads > 1 && !even && affordable && !call->probe.mean_weights &&
+        !call->probe.statistics)
         plan->n_splits =
             headwise_min(plan->n_blocks, headwise_ceil_div(4 * plan->n_threads, tasks));
     plan->split_blocks = headwise_max(1, headwise_ceil_div(plan->n_blocks, plan->n_splits));
@@ -101,6 +103,12 @@ static void plan_worker(struct headwise_plan *plan) {
     bool own_weights = plan->keeps_weights && !call->probe.weights &&
                        !(call->probe.scores && call->probe.score_stage == HEADWISE_SCORES_WEIGHTS);
     plan->at_weights = headwise_take(total, own_weights ? plan->max_rows : 0, call->n_keys);
+    if (call->probe.statistics) {
+        plan->at_stats =
+            headwise_take(total, plan->max_rows, sizeof(struct headwise_row_state) / sizeof(float));
+        plan->at_raw = headwise_take(total, plan->sub_rows, HEADWISE_SCORE_STRIDE);
+        plan->at_old_max = headwise_take(total, plan->sub_rows, 1);
+    }
 }
 
 static void plan_shared(struct headwise_plan *plan) {

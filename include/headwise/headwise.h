@@ -8,6 +8,7 @@
 #include "isa.h"
 #include "mha.h"
 #include "probe.h"
+#include "statistics.h"
 #include "tensor.h"
 #include "version.h"
 

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_PROBE_H
 #define HEADWISE_PROBE_H
 
-#include "common.h"
+#include "statistics.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,9 @@ struct headwise_probe {
     float *contributions; /* [B][H][S][d_out]: each head's output times its rows of W_O; over the
                            * heads they sum to y minus b_o, up to rounding. Layers only: the
                            * operator, which has no W_O, refuses it. */
+
+    const struct headwise_statistics
+        *statistics; /* NULL, or what is wanted of each row's weights */
 };
 
 #ifdef __cplusplus

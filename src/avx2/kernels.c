@@ -15,6 +15,7 @@ const struct headwise_kernels headwise_kernels_avx2 = {
     .finish = headwise_finish_avx2,
     .factors = headwise_factors_avx2,
     .normalize = headwise_normalize_avx2,
+    .row_stats = headwise_row_stats_avx2,
     .softcap = headwise_softcap_avx2,
     .alibi = headwise_alibi_avx2,
     .add_mask = headwise_add_mask_avx2,

@@ -14,6 +14,7 @@ headwise_merge_fn headwise_merge_avx2;
 headwise_finish_fn headwise_finish_avx2;
 headwise_factors_fn headwise_factors_avx2;
 headwise_normalize_fn headwise_normalize_avx2;
+headwise_row_stats_fn headwise_row_stats_avx2;
 headwise_softcap_fn headwise_softcap_avx2;
 headwise_alibi_fn headwise_alibi_avx2;
 headwise_add_mask_fn headwise_add_mask_avx2;

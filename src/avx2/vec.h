@@ -84,6 +84,11 @@ static inline vec divide(vec a, vec b) {
     return _mm256_div_ps(a, b);
 }
 
+/* |x|. */
+static inline vec absolute(vec x) {
+    return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff)));
+}
+
 static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm256_fmadd_ps(a, b, c);
 }

@@ -15,6 +15,7 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .finish = headwise_finish_avx512,
     .factors = headwise_factors_avx512,
     .normalize = headwise_normalize_avx512,
+    .row_stats = headwise_row_stats_avx512,
     .softcap = headwise_softcap_avx512,
     .alibi = headwise_alibi_avx512,
     .add_mask = headwise_add_mask_avx512,

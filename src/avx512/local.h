@@ -14,6 +14,7 @@ headwise_merge_fn headwise_merge_avx512;
 headwise_finish_fn headwise_finish_avx512;
 headwise_factors_fn headwise_factors_avx512;
 headwise_normalize_fn headwise_normalize_avx512;
+headwise_row_stats_fn headwise_row_stats_avx512;
 headwise_softcap_fn headwise_softcap_avx512;
 headwise_alibi_fn headwise_alibi_avx512;
 headwise_add_mask_fn headwise_add_mask_avx512;

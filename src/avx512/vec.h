@@ -78,6 +78,11 @@ static inline vec divide(vec a, vec b) {
     return _mm512_div_ps(a, b);
 }
 
+/* |x|. */
+static inline vec absolute(vec x) {
+    return _mm512_abs_ps(x);
+}
+
 static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm512_fmadd_ps(a, b, c);
 }

@@ -15,6 +15,7 @@ const struct headwise_kernels headwise_kernels_neon = {
     .finish = headwise_finish_neon,
     .factors = headwise_factors_neon,
     .normalize = headwise_normalize_neon,
+    .row_stats = headwise_row_stats_neon,
     .softcap = headwise_softcap_neon,
     .alibi = headwise_alibi_neon,
     .add_mask = headwise_add_mask_neon,

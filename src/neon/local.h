@@ -14,6 +14,7 @@ headwise_merge_fn headwise_merge_neon;
 headwise_finish_fn headwise_finish_neon;
 headwise_factors_fn headwise_factors_neon;
 headwise_normalize_fn headwise_normalize_neon;
+headwise_row_stats_fn headwise_row_stats_neon;
 headwise_softcap_fn headwise_softcap_neon;
 headwise_alibi_fn headwise_alibi_neon;
 headwise_add_mask_fn headwise_add_mask_neon;

@@ -92,6 +92,11 @@ static inline vec divide(vec a, vec b) {
     return vdivq_f32(a, b);
 }
 
+/* |x|. */
+static inline vec absolute(vec x) {
+    return vabsq_f32(x);
+}
+
 static inline vec multiply_add(vec a, vec b, vec c) {
     return vfmaq_f32(c, a, b);
 }

@@ -15,6 +15,7 @@ const struct headwise_kernels headwise_kernels_scalar = {
     .finish = headwise_finish_scalar,
     .factors = headwise_factors_scalar,
     .normalize = headwise_normalize_scalar,
+    .row_stats = headwise_row_stats_scalar,
     .softcap = headwise_softcap_scalar,
     .alibi = headwise_alibi_scalar,
     .add_mask = headwise_add_mask_scalar,

@@ -14,6 +14,7 @@ headwise_merge_fn headwise_merge_scalar;
 headwise_finish_fn headwise_finish_scalar;
 headwise_factors_fn headwise_factors_scalar;
 headwise_normalize_fn headwise_normalize_scalar;
+headwise_row_stats_fn headwise_row_stats_scalar;
 headwise_softcap_fn headwise_softcap_scalar;
 headwise_alibi_fn headwise_alibi_scalar;
 headwise_add_mask_fn headwise_add_mask_scalar;

@@ -1,13 +1,5 @@
 #include "vec.h"
 
-static float fold_lanes(float lane[HEADWISE_SUM_LANES]) {
-    for (int width = HEADWISE_SUM_LANES / 2; width > 0; width /= 2) {
-        for (int l = 0; l < width; l++)
-            lane[l] += lane[l + width];
-    }
-    return lane[0];
-}
-
 static void softmax_row(float *restrict s, ptrdiff_t n, float *restrict max_out,
                         float *restrict sum_out) {
     float max = -INFINITY;

@@ -31,4 +31,13 @@ static inline float base_of(float max) {
     return max == -INFINITY ? 0.0f : max;
 }
 
+/* The contract's tree over 16 lanes: l with l+8, then l+4, l+2, l+1. */
+static inline float fold_lanes(float lane[HEADWISE_SUM_LANES]) {
+    for (int width = HEADWISE_SUM_LANES / 2; width > 0; width /= 2) {
+        for (int l = 0; l < width; l++)
+            lane[l] += lane[l + width];
+    }
+    return lane[0];
+}
+
 #endif
