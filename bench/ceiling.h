@@ -6,7 +6,8 @@
 
 /* GFLOP/s of the tier's multiply-adds on all threads of the context, two operations each, with
  * nothing but registers (scalar: a multiplication and an addition of 16-byte vectors, which is what
- * compilers make of that tier). The best of a few rounds of 0.2 ms or so. */
+ * compilers make of that tier). The best that the program has seen, of a few rounds of half a
+ * millisecond in each call. */
 double bench_ceiling_fma(headwise_context *context);
 
 /* GB/s (10^9 bytes) at which the context's threads read size_bytes bytes, each a part of its own,
