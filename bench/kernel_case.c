@@ -61,6 +61,11 @@ static void call_softcap(const struct headwise_kernels *kernels,
     kernels->softcap(data->c, 2.0f, 0.5f, s.n);
 }
 
+static void call_alibi(const struct headwise_kernels *kernels, const struct bench_kernel_data *data,
+                       struct bench_sizes s) {
+    kernels->alibi(data->c, 0.25f, 100.0f, 0, s.n);
+}
+
 static void call_add_mask(const struct headwise_kernels *kernels,
                           const struct bench_kernel_data *data, struct bench_sizes s) {
     kernels->add_mask(data->c, data->a, s.n);
@@ -115,6 +120,7 @@ const struct bench_kernel bench_kernel_list[] = {
     {"factors", {1, 16, 1}, call_factors, 0, {8, 0, 0, 0}, false},
     {"normalize", {1, 64, 1}, call_normalize, 0, {8, 0, 0, 0}, false},
     {"softcap", {1, 4096, 1}, call_softcap, 0, {8, 0, 0, 0}, true},
+    {"alibi", {1, 256, 1}, call_alibi, 0, {8, 0, 0, 0}, false},
     {"add_mask", {1, 256, 1}, call_add_mask, 0, {12, 0, 0, 0}, false},
     {"hide", {1, 256, 1}, call_hide, 0, {9, 0, 0, 0}, false},
     {"add", {1, 256, 1}, call_add, 0, {12, 0, 0, 0}, false},

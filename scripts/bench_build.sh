@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034
 # Sourced by the benchmark scripts: `build_benchmarks PACKAGE...` installs what is missing, builds a
 # release with benchmarks in build/bench, and sets $bench to the folder of the programs.
 build_benchmarks() {

@@ -130,7 +130,8 @@ if have_onnxruntime; then ort=true; else ort=false; fi
 if have_openblas; then blas=true; else blas=false; fi
 
 echo "Minima of $rounds rounds in turn, microseconds. Ratio: how many times as fast Headwise" \
-  "(isa $isa) is.$($blas && echo " OpenBLAS kernels: ${core:-its own choice}." || true)"
+  "(isa $isa) is."
+if $blas; then echo "OpenBLAS kernels: ${core:-its own choice}."; fi
 echo
 echo "| case | threads | Headwise | GFLOP/s | of peak | GB/s | of read | ONNX Runtime | ratio" \
   "| operator | OpenBLAS | ratio |"
