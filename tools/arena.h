@@ -15,7 +15,7 @@ void *arena_take(struct arena *arena, int64_t count, size_t size);
 
 /* A formatted text, or NULL as above. */
 char *arena_text(struct arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 
 void arena_free(struct arena *arena);
 
