@@ -5,26 +5,13 @@
 
 #include "alloc.h"
 #include "mask.h"
+#include "panels.h"
 #include "probe.h"
 #include "rows.h"
 #include "stats.h"
 
-/* One key block and what of it is packed. Positions within a block count from its first key. */
-struct block {
-    const struct headwise_tile *tile;
-    int64_t index;
-    int64_t first_key;
-    int64_t n_keys;
-    int64_t lo, hi;  /* positions that any row needs */
-    bool all_scores; /* scores of hidden keys are wanted */
-    bool streams;    /* rows are few: each key panel is used once, in the first panel's place */
-    uint64_t packed; /* bit p: the key panel that begins at p * nr_min is packed */
-    bool values_packed;
-    bool values_finite;
-};
-
 /* Positions in the block that rows r0 ... r1-1 see, as far as that follows from positions alone. */
-static struct headwise_span rows_span(const struct block *block, int64_t r0, int64_t r1) {
+static struct headwise_span rows_span(const struct headwise_block *block, int64_t r0, int64_t r1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_call *call = tile->plan->call;
     return headwise_block_span(call, tile->batch, headwise_tile_query(tile, r0),
@@ -59,78 +46,22 @@ void headwise_tile_begin(const struct headwise_tile *tile) {
     }
 }
 
-/* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
-static void pack_keys(const struct block *block, float *panel, int64_t c, int n) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    int n_rows = (int)headwise_max(0, headwise_min(n, block->hi - c));
-    struct headwise_rows rows = {NULL, 0, 0};
-    if (n_rows > 0)
-        rows = headwise_key_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
-                                 tile->kv_head, block->first_key + c, n_rows,
-                                 tile->worker + plan->at_rows);
-    if (rows.n < n_rows) /* the past ends within the panel */
-        rows = headwise_gather_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
-                                    tile->kv_head, block->first_key + c, n_rows,
-                                    tile->worker + plan->at_rows);
-    plan->kernels->pack_transposed(panel, n, rows.data, rows.stride, n_rows, call->head_dim);
-}
-
-static const float *key_panel(struct block *block, int64_t c, int n) {
-    const struct headwise_plan *plan = block->tile->plan;
-    float *keys = block->tile->worker + plan->at_keys;
-    if (block->streams) {
-        pack_keys(block, keys, c, n);
-        return keys;
-    }
-    float *panel = keys + plan->call->head_dim * c;
-    uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
-    if (!(block->packed & bit))
-        pack_keys(block, panel, c, n);
-    block->packed |= bit;
-    return panel;
-}
-
-/* Packs the values of positions lo ... hi-1 into panels of KEY_BLOCK rows. */
-static void pack_values(struct block *block) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    float *values = tile->worker + plan->at_values;
-    block->values_packed = true;
-    block->values_finite = true;
-    for (int64_t t = block->lo; t < block->hi;) {
-        struct headwise_rows rows = headwise_key_rows(
-            plan->kernels, call, &call->v, &call->past_value, tile->batch, tile->kv_head,
-            block->first_key + t, block->hi - t, tile->worker + plan->at_rows);
-        for (int64_t c = 0; c < call->value_dim; c += plan->kernels->nr) {
-            int n = headwise_panel_width(plan->kernels, call->value_dim, c);
-            int columns = (int)headwise_min(n, call->value_dim - c);
-            block->values_finite &=
-                plan->kernels->pack_columns(values + HEADWISE_KEY_BLOCK * c + t * n, n,
-                                            rows.data + c, rows.stride, columns, rows.n);
-        }
-        t += rows.n;
-    }
-}
-
 /* Scores of rows r0 ... r1-1 for positions x0 ... x1-1, x0 a multiple of SUM_LANES. */
-static void compute_scores(struct block *block, float *scores, int64_t r0, int64_t r1, int64_t x0,
-                           int64_t x1) {
+static void compute_scores(struct headwise_block *block, float *scores, int64_t r0, int64_t r1,
+                           int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = block->tile->plan;
     const struct headwise_kernels *kernels = plan->kernels;
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
     for (int64_t c = x0 / kernels->nr * kernels->nr; c < x1; c += kernels->nr) {
-        int n = headwise_panel_width(kernels, block->n_keys, c);
+        int n = headwise_block_key_width(block, c);
         kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
-                        key_panel(block, c, n), r1 - r0, n, plan->call->head_dim,
+                        headwise_block_keys(block, c, n), r1 - r0, n, plan->call->head_dim,
                         plan->call->scale);
     }
 }
 
 /* Softcap, masks and rounding of one row of scores at positions x0 ... x1-1. */
-static void shape_row(struct block *block, float *s, int64_t row, int64_t x0, int64_t x1) {
+static void shape_row(struct headwise_block *block, float *s, int64_t row, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_call *call = plan->call;
@@ -149,7 +80,8 @@ static void shape_row(struct block *block, float *s, int64_t row, int64_t x0, in
 }
 
 /* Whether any row of r0 ... r1-1 needs shape_row at positions x0 ... x1-1. */
-static bool needs_shape(const struct block *block, int64_t r0, int64_t r1, int64_t x0, int64_t x1) {
+static bool needs_shape(const struct headwise_block *block, int64_t r0, int64_t r1, int64_t x0,
+                        int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_call *call = tile->plan->call;
     if (call->mask.data || headwise_has_bias(call) || call->options.softcap > 0.0f ||
@@ -162,11 +94,11 @@ static bool needs_shape(const struct block *block, int64_t r0, int64_t r1, int64
 
 /* values of one row where a value of the block is not finite: hidden values must not be multiplied
  * by their weight of 0, so the row meets a copy in which they are 0. */
-static void clean_values(struct block *block, float *clean, int64_t row, int64_t x0, int64_t x1) {
+static void clean_values(struct headwise_block *block, float *clean, int64_t row, int64_t x0,
+                         int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_call *call = plan->call;
-    const float *values = tile->worker + plan->at_values;
     float *visible = tile->worker + plan->at_row;
     float *buffer = visible + HEADWISE_SCORE_STRIDE;
     memset(visible, 0, (size_t)(x1 - x0) * sizeof(float));
@@ -179,23 +111,26 @@ static void clean_values(struct block *block, float *clean, int64_t row, int64_t
             if (visible[t - x0] == -INFINITY)
                 memset(clean + at, 0, (size_t)n * sizeof(float));
             else
-                memcpy(clean + at, values + at, (size_t)n * sizeof(float));
+                memcpy(clean + at, block->values + at, (size_t)n * sizeof(float));
         }
     }
 }
 
-static void add_values(struct block *block, const float *values, const float *scores, int64_t r0,
-                       int64_t r1, int64_t sub, int64_t x0, int64_t x1) {
+/* clean: whole panels to use in the place of the block's, or NULL. */
+static void add_values(struct headwise_block *block, const float *clean, const float *scores,
+                       int64_t r0, int64_t r1, int64_t sub, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     const float *alpha = tile->worker + plan->at_alpha + (r0 - sub);
     const float *beta = tile->worker + plan->at_beta + (r0 - sub);
     for (int64_t c = 0; c < plan->call->value_dim; c += plan->kernels->nr) {
         int n = headwise_panel_width(plan->kernels, plan->call->value_dim, c);
+        const float *panel =
+            clean ? clean + HEADWISE_KEY_BLOCK * c : headwise_block_values(block, c, n, x0, x1);
         plan->kernels->values(tile->output + r0 * plan->o_stride + c, plan->o_stride,
                               scores + (r0 - sub) * HEADWISE_SCORE_STRIDE + x0,
-                              HEADWISE_SCORE_STRIDE, values + HEADWISE_KEY_BLOCK * c + x0 * n,
-                              r1 - r0, n, x1 - x0, alpha, beta);
+                              HEADWISE_SCORE_STRIDE, panel + x0 * n, r1 - r0, n, x1 - x0, alpha,
+                              beta);
     }
 }
 
@@ -215,7 +150,7 @@ static void keep_for_statistics(const struct headwise_tile *tile, const float *s
 }
 
 /* Rows r0 ... r1-1, at most sub_rows, against the block. */
-static void run_rows(struct block *block, int64_t r0, int64_t r1) {
+static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     float *scores = tile->worker + plan->at_scores;
@@ -242,12 +177,11 @@ static void run_rows(struct block *block, int64_t r0, int64_t r1) {
     if (plan->call->probe.statistics)
         headwise_stats_add(tile, block->index, scores, tile->worker + plan->at_raw, block_max,
                            block_sum, tile->worker + plan->at_old_max, r0, r1, x0, x1);
-    if (!block->values_packed)
-        pack_values(block);
+    headwise_block_fetch_values(block);
     x0 = headwise_max(x0, block->lo);
     x1 = headwise_min(x1, block->hi);
     if (block->values_finite) {
-        add_values(block, tile->worker + plan->at_values, scores, r0, r1, r0, x0, x1);
+        add_values(block, NULL, scores, r0, r1, r0, x0, x1);
         return;
     }
     float *clean = tile->worker + plan->at_clean;
@@ -260,11 +194,12 @@ static void run_rows(struct block *block, int64_t r0, int64_t r1) {
 void headwise_block_run(const struct headwise_tile *tile, int64_t index) {
     const struct headwise_plan *plan = tile->plan;
     int64_t first_key = index * HEADWISE_KEY_BLOCK;
-    struct block block = {
+    struct headwise_block block = {
         .tile = tile,
         .index = index,
         .first_key = first_key,
-        .n_keys = headwise_min(HEADWISE_KEY_BLOCK, plan->call->n_keys - first_key),
+        .n_keys = headwise_min(HEADWISE_KEY_BLOCK,
+                               headwise_call_keys(plan->call, tile->batch) - first_key),
         .all_scores = headwise_wants_hidden_scores(plan->call),
         .streams = tile->n_rows <= plan->sub_rows,
     };

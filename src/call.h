@@ -2,7 +2,7 @@
 #ifndef HEADWISE_CALL_H
 #define HEADWISE_CALL_H
 
-#include "headwise/attention.h"
+#include "headwise/cache.h"
 
 struct headwise_call {
     struct headwise_tensor y, q, k, v;
@@ -13,6 +13,14 @@ struct headwise_call {
     struct headwise_attention_options options;
     struct headwise_probe probe;
     struct headwise_statistics statistics; /* zero where not wanted */
+
+    /* Keys and values of a cache in the place of k and v; cache NULL: none. Batch entry b is
+     * sequence first_sequence + b, whose length is lengths[b] + n_appended: rows that this very
+     * call appends count already. n_keys is the largest length. */
+    const headwise_cache *cache;
+    int64_t first_sequence;
+    const int64_t *lengths;
+    int64_t n_appended;
 
     int64_t batch;
     int64_t n_heads;
@@ -25,6 +33,11 @@ struct headwise_call {
     int64_t value_dim;
     float scale;
 };
+
+/* Keys that batch entry b has. */
+static inline int64_t headwise_call_keys(const struct headwise_call *call, int64_t b) {
+    return call->cache ? call->lengths[b] + call->n_appended : call->n_keys;
+}
 
 static inline float headwise_gate(const struct headwise_call *call, int64_t b, int64_t h) {
     const float *gates = call->options.head_gates;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "cache.h"
 #include "error.h"
 #include "options.h"
 #include "tensor.h"
@@ -135,10 +136,11 @@ static enum headwise_status check_biases(const char *where, const struct headwis
 static enum headwise_status check_lengths(const char *where, const struct headwise_call *call) {
     const int64_t *lengths = call->options.key_lengths;
     for (int64_t b = 0; lengths && b < call->batch; b++) {
-        if (lengths[b] < 0 || lengths[b] > call->n_keys)
+        int64_t n_keys = headwise_call_keys(call, b);
+        if (lengths[b] < 0 || lengths[b] > n_keys)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: key_lengths[%lld] is %lld, expected 0 to %lld", where,
-                                 (long long)b, (long long)lengths[b], (long long)call->n_keys);
+                                 (long long)b, (long long)lengths[b], (long long)n_keys);
     }
     return HEADWISE_OK;
 }
@@ -189,6 +191,9 @@ static enum headwise_status check_mask(struct headwise_call *call, const char *w
 static enum headwise_status check_past(struct headwise_call *call, const char *where,
                                        const struct headwise_shape *shape) {
     const struct headwise_tensor *key = call->options.past_key, *value = call->options.past_value;
+    if (call->cache && (key || value || call->options.present_key || call->options.present_value))
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: past and present tensors do not go with a cache", where);
     if (!key && !value)
         return HEADWISE_OK;
     enum headwise_status status = headwise_check_tensor(where, "past_key", key, false, shape->batch,
@@ -275,6 +280,11 @@ static void fill_sizes(struct headwise_call *call, const struct headwise_shape *
     call->n_queries = shape->n_queries;
     call->head_dim = shape->head_dim;
     call->value_dim = shape->value_dim;
+    call->cache = shape->cache;
+    call->first_sequence = shape->first_sequence;
+    call->n_appended = shape->n_appended;
+    if (shape->cache)
+        call->lengths = shape->cache->lengths + shape->first_sequence;
     call->scale = call->options.scale_is_set ? call->options.scale
                                              : (float)(1.0 / sqrt((double)shape->head_dim));
 }

@@ -10,6 +10,9 @@
 struct headwise_shape {
     int64_t batch, n_heads, n_kv_heads, n_queries, n_new_keys, head_dim, value_dim;
     enum headwise_dtype k_type, v_type;
+    const headwise_cache *cache; /* or NULL: then k and v are tensors */
+    int64_t first_sequence;
+    int64_t n_appended; /* rows that the call appends to each sequence */
 };
 
 enum headwise_status headwise_check_call(struct headwise_call *call, const char *where,
@@ -22,5 +25,21 @@ enum headwise_status headwise_check_tensor(const char *where, const char *name,
                                            const struct headwise_tensor *t, bool is_output,
                                            int64_t batch, int64_t heads, int64_t rows,
                                            int64_t columns);
+
+/* That cache is there and has the sequence. */
+enum headwise_status headwise_check_sequence(const char *where, const headwise_cache *cache,
+                                             int64_t sequence);
+
+/* That both are there, for the same tier, and the cache has n sequences from first_sequence on. */
+enum headwise_status headwise_check_cache(const char *where, const headwise_context *context,
+                                          const headwise_cache *cache, int64_t first_sequence,
+                                          int64_t n);
+
+/* That n_rows rows can be appended to each of these sequences, else HEADWISE_ERR_FULL. */
+enum headwise_status headwise_check_room(const char *where, const headwise_cache *cache,
+                                         int64_t first_sequence, int64_t n, int64_t n_rows);
+
+/* The largest length of these sequences. */
+int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, int64_t n);
 
 #endif

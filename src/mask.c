@@ -13,7 +13,7 @@ static int64_t clamp(wide x, int64_t lo, int64_t hi) {
 }
 
 static int64_t key_length(const struct headwise_call *call, int64_t b) {
-    return call->options.key_lengths ? call->options.key_lengths[b] : call->n_keys;
+    return call->options.key_lengths ? call->options.key_lengths[b] : headwise_call_keys(call, b);
 }
 
 /* Position of query i on the axis of the keys. */
@@ -22,7 +22,7 @@ static wide query_position(const struct headwise_call *call, int64_t b, int64_t 
         return (wide)call->options.query_offsets[b] + i;
     if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         return (wide)key_length(call, b) - call->n_queries + i;
-    return (wide)call->n_past + i;
+    return (wide)(call->cache ? headwise_call_keys(call, b) - call->n_queries : call->n_past) + i;
 }
 
 int64_t headwise_distance(const struct headwise_call *call, int64_t b, int64_t i, int64_t first) {

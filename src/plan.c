@@ -33,7 +33,8 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
     const struct headwise_call *call = plan->call;
     int64_t others = call->batch * plan->n_head_tasks;
     int64_t threads = plan->n_threads;
-    bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.key_lengths;
+    bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.key_lengths ||
+                  (call->cache && call->batch > 1);
     int64_t enough = uneven ? 6 * threads : threads;
     int64_t most =
         headwise_max(fewest, headwise_ceil_div(call->n_queries * call->group, MIN_TILE_ROWS));
@@ -80,8 +81,10 @@ static void plan_worker(struct headwise_plan *plan) {
     int64_t *total = &plan->worker_floats;
     int64_t widest = headwise_max(call->head_dim, plan->value_columns);
     *total = 0;
-    plan->at_keys = headwise_take(total, HEADWISE_KEY_BLOCK, call->head_dim);
-    plan->at_values = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);
+    /* Panels of an f32 cache are used where they are. */
+    bool packs = !call->cache || headwise_cache_dtype(call->cache) != HEADWISE_F32;
+    plan->at_keys = headwise_take(total, packs ? HEADWISE_KEY_BLOCK : 0, call->head_dim);
+    plan->at_values = headwise_take(total, packs ? HEADWISE_KEY_BLOCK : 0, plan->value_columns);
     plan->at_clean = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);
     plan->at_queries = headwise_take(total, plan->max_rows, plan->q_stride);
     plan->at_scores = headwise_take(total, plan->sub_rows, HEADWISE_SCORE_STRIDE);

@@ -32,7 +32,10 @@ static void fill(float *dst, float value, int64_t n) {
 void headwise_probe_begin(const struct headwise_tile *tile) {
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_call *call = plan->call;
-    bool masked = call->probe.scores && call->probe.score_stage == HEADWISE_SCORES_MASKED;
+    /* At the stages before the masks a cache has no score for keys that a sequence does not hold.
+     */
+    bool masked = call->probe.scores && call->probe.score_stage <= HEADWISE_SCORES_MASKED &&
+                  (call->cache || call->probe.score_stage == HEADWISE_SCORES_MASKED);
     for (int64_t r = 0; r < tile->n_rows; r++) {
         if (plan->keeps_weights)
             fill(weights_row(tile, r), 0.0f, call->n_keys);

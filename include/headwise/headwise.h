@@ -3,6 +3,7 @@
 #define HEADWISE_H
 
 #include "attention.h"
+#include "cache.h"
 #include "common.h"
 #include "context.h"
 #include "isa.h"

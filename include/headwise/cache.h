@@ -1,0 +1,132 @@
+/* The cache: keys and values of one layer for a batch of sequences, kept between calls. */
+#ifndef HEADWISE_CACHE_H
+#define HEADWISE_CACHE_H
+
+#include "mha.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Keys and values of n_sequences sequences, each with a length of its own. Element types:
+ *   F32        exact
+ *   F16, BF16  rounded once, to nearest even, when appended
+ * Attention over a cache computes on what would be read from it, in f32, and has the same bits as
+ * headwise_attention() on those numbers.
+ *
+ * A sequence holds every key that was appended, at most capacity of them. */
+struct headwise_cache_config {
+    size_t size;         /* sizeof(struct headwise_cache_config) */
+    int64_t n_sequences; /* 1 or more */
+    int64_t n_kv_heads;  /* Hkv, 1 or more */
+    int64_t head_dim;    /* D of the keys, 1 or more */
+    int64_t value_dim;   /* Dv of the values; 0: head_dim */
+    int64_t capacity;    /* keys per sequence, 1 or more; memory is taken in blocks of 256 keys */
+    enum headwise_dtype dtype; /* F32, F16, BF16; of keys and values */
+};
+
+typedef struct headwise_cache headwise_cache;
+
+/* The bytes that headwise_cache_create() takes from the allocator for this config, in one piece,
+ * nearly all of them for keys and values: n_sequences * ceil(capacity / 256) blocks. Memory is
+ * first touched when keys arrive. HEADWISE_ERR_INVALID: a pointer is NULL or the config is wrong;
+ * HEADWISE_ERR_NO_MEMORY: the size overflows. On failure *bytes is unchanged. */
+HEADWISE_API enum headwise_status headwise_cache_bytes(headwise_context *context,
+                                                       const struct headwise_cache_config *config,
+                                                       size_t *bytes);
+
+/* Creates a cache whose sequences are empty, for the context's tier, with its allocator, and stores
+ * it in *cache. It does not refer to the context afterwards, but the allocator must stay usable.
+ * Calls that take a context need one of the same tier.
+ * Any number of threads may read a cache at once (attention, getters, read, save), each with its
+ * own context; a call that changes it (append, truncate, copy, reorder, load, destroy) must be
+ * alone.
+ * HEADWISE_ERR_INVALID: a pointer is NULL, a size is out of its range. HEADWISE_ERR_NO_MEMORY.
+ * On failure *cache is unchanged. */
+HEADWISE_API enum headwise_status headwise_cache_create(headwise_cache **cache,
+                                                        headwise_context *context,
+                                                        const struct headwise_cache_config *config);
+
+/* Frees the cache. NULL is allowed. */
+HEADWISE_API void headwise_cache_destroy(headwise_cache *cache);
+
+/* As in the config, defaults filled in; cache must not be NULL. */
+HEADWISE_API int64_t headwise_cache_n_sequences(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_n_kv_heads(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_head_dim(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_value_dim(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_capacity(const headwise_cache *cache);
+HEADWISE_API enum headwise_dtype headwise_cache_dtype(const headwise_cache *cache);
+
+/* Keys appended to the sequence so far: the position of the next one.
+ * -1 where cache is NULL or has no such sequence. */
+HEADWISE_API int64_t headwise_cache_length(const headwise_cache *cache, int64_t sequence);
+
+/* Rows that can be appended to the sequence now; -1 as above. */
+HEADWISE_API int64_t headwise_cache_room(const headwise_cache *cache, int64_t sequence);
+
+/* Appends L rows to each of the n sequences first_sequence ... first_sequence + n - 1:
+ *   k (n, Hkv, L, D), v (n, Hkv, L, Dv), F32, F16 or BF16 each on its own; rounded once to the
+ *   cache's type, whatever the chunks they arrive in. n and L may be 0.
+ * HEADWISE_ERR_FULL: a sequence has no room for L more rows. HEADWISE_ERR_INVALID: a pointer is
+ * NULL, a type or size does not fit, a sequence does not exist, the tiers differ.
+ * HEADWISE_ERR_NO_MEMORY: scratch could not grow. On failure nothing has changed. */
+HEADWISE_API enum headwise_status
+headwise_cache_append(headwise_context *context, headwise_cache *cache, int64_t first_sequence,
+                      const struct headwise_tensor *k, const struct headwise_tensor *v);
+
+/* Forgets the keys of a sequence from position length on; length 0 empties it.
+ * HEADWISE_ERR_INVALID: cache is NULL, no such sequence, length is outside [0, its length]. Nothing
+ * has changed. */
+HEADWISE_API enum headwise_status headwise_cache_truncate(headwise_cache *cache, int64_t sequence,
+                                                          int64_t length);
+
+/* Makes sequence dst equal to sequence src. Both share the memory of what they have in common until
+ * one of them writes to a block of it: copying a prompt costs nothing but a table, and the copies
+ * read the same memory.
+ * HEADWISE_ERR_INVALID: cache is NULL, no such sequence. */
+HEADWISE_API enum headwise_status headwise_cache_copy(headwise_cache *cache, int64_t dst,
+                                                      int64_t src);
+
+/* Makes every sequence i equal to what sequence from[i] was before the call; from has n_sequences
+ * elements and may name a sequence any number of times. Shares memory as headwise_cache_copy().
+ * HEADWISE_ERR_INVALID: a pointer is NULL, from names no sequence. Nothing has changed. */
+HEADWISE_API enum headwise_status headwise_cache_reorder(headwise_cache *cache,
+                                                         const int64_t *from);
+
+/* Reads rows position, position + 1, ... of a sequence as f32, as many as the tensors have:
+ *   k (1, Hkv, R, D), v (1, Hkv, R, Dv), F32; either may be NULL.
+ * HEADWISE_ERR_INVALID: cache is NULL, no such sequence, a type or size does not fit, or a row is
+ * not held (beyond the length). On failure nothing was written. */
+HEADWISE_API enum headwise_status headwise_cache_read(const headwise_cache *cache, int64_t sequence,
+                                                      int64_t position,
+                                                      const struct headwise_tensor *k,
+                                                      const struct headwise_tensor *v);
+
+/* y = attention(q, keys and values of the cache).
+ *   q (n, H, S, D), y (n, H, S, Dv), F32, F16 or BF16 each on its own. Batch entry b reads sequence
+ *   first_sequence + b; query head h reads kv head h / (H / Hkv).
+ * Query i of entry b stands at position length - S + i of its sequence, under every value of
+ * options->causal: the S rows appended last ask. query_offsets overrides this. key_lengths[b], 0
+ * to the sequence's length, hides keys as in headwise_attention(); only bottom-right causal takes
+ * it in the place of the length. T, the number of keys that masks and probes are shaped by, is the
+ * largest length of the n sequences; a key a shorter one does not have is hidden, and has -inf
+ * in scores taken before the masks. past_* and present_* must be NULL. The rest of options is as in
+ * headwise_attention(); NULL: all zero.
+ *
+ * The same keys give the same bits however they were appended, and as headwise_attention() gives on
+ * the rows that headwise_cache_read() returns: for any threads, batch or chunks, on every tier but
+ * scalar.
+ *
+ * HEADWISE_ERR_INVALID as in headwise_attention(), and: no such sequences, H not a multiple of Hkv,
+ * sizes or tier other than the cache's, a past or present.
+ * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
+HEADWISE_API enum headwise_status
+headwise_attention_cached(headwise_context *context, const struct headwise_tensor *y,
+                          const struct headwise_tensor *q, const headwise_cache *cache,
+                          int64_t first_sequence, const struct headwise_attention_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

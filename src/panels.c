@@ -1,0 +1,143 @@
+#include "panels.h"
+
+#include "alloc.h"
+#include "cache.h"
+#include "rows.h"
+
+int headwise_block_key_width(const struct headwise_block *block, int64_t c) {
+    const struct headwise_plan *plan = block->tile->plan;
+    if (plan->call->cache)
+        return plan->kernels->nr;
+    return headwise_panel_width(plan->kernels, block->n_keys, c);
+}
+
+/* This block of a cache, for the tile's kv head. */
+static int64_t find_cached(const struct headwise_block *block) {
+    const struct headwise_call *call = block->tile->plan->call;
+    return headwise_cache_find(call->cache, call->first_sequence + block->tile->batch,
+                               block->index);
+}
+
+static const char *cached_head(const struct headwise_block *block) {
+    return headwise_cache_head(block->tile->plan->call->cache, find_cached(block),
+                               block->tile->kv_head);
+}
+
+static void widen(const struct headwise_plan *plan, float *dst, const char *src, int64_t at,
+                  int64_t n) {
+    const uint16_t *narrow = (const uint16_t *)(const void *)src + at;
+    if (plan->call->cache->dtype == HEADWISE_F16)
+        plan->kernels->widen_f16(dst, narrow, n);
+    else
+        plan->kernels->widen_bf16(dst, narrow, n);
+}
+
+static void widen_keys(const struct headwise_block *block, float *panel, int64_t c, int n) {
+    const struct headwise_plan *plan = block->tile->plan;
+    int64_t dim = plan->call->head_dim;
+    widen(plan, panel, cached_head(block), c * dim, n * dim);
+}
+
+/* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
+static void pack_keys(const struct headwise_block *block, float *panel, int64_t c, int n) {
+    const struct headwise_tile *tile = block->tile;
+    const struct headwise_plan *plan = tile->plan;
+    const struct headwise_call *call = plan->call;
+    int n_rows = (int)headwise_max(0, headwise_min(n, block->hi - c));
+    struct headwise_rows rows = {NULL, 0, 0};
+    if (n_rows > 0)
+        rows = headwise_key_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
+                                 tile->kv_head, block->first_key + c, n_rows,
+                                 tile->worker + plan->at_rows);
+    if (rows.n < n_rows) /* the past ends within the panel */
+        rows = headwise_gather_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
+                                    tile->kv_head, block->first_key + c, n_rows,
+                                    tile->worker + plan->at_rows);
+    plan->kernels->pack_transposed(panel, n, rows.data, rows.stride, n_rows, call->head_dim);
+}
+
+const float *headwise_block_keys(struct headwise_block *block, int64_t c, int n) {
+    const struct headwise_plan *plan = block->tile->plan;
+    const headwise_cache *cache = plan->call->cache;
+    int64_t at = plan->call->head_dim * c;
+    if (cache && cache->dtype == HEADWISE_F32)
+        return (const float *)(const void *)cached_head(block) + at;
+    float *panel = block->tile->worker + plan->at_keys + (block->streams ? 0 : at);
+    uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
+    if (block->streams || !(block->packed & bit)) {
+        if (cache)
+            widen_keys(block, panel, c, n);
+        else
+            pack_keys(block, panel, c, n);
+    }
+    block->packed |= bit;
+    return panel;
+}
+
+/* Packs the values of positions lo ... hi-1 into panels of KEY_BLOCK rows. */
+static void pack_values(struct headwise_block *block) {
+    const struct headwise_tile *tile = block->tile;
+    const struct headwise_plan *plan = tile->plan;
+    const struct headwise_call *call = plan->call;
+    float *values = tile->worker + plan->at_values;
+    block->values = values;
+    block->values_finite = true;
+    for (int64_t t = block->lo; t < block->hi;) {
+        struct headwise_rows rows = headwise_key_rows(
+            plan->kernels, call, &call->v, &call->past_value, tile->batch, tile->kv_head,
+            block->first_key + t, block->hi - t, tile->worker + plan->at_rows);
+        for (int64_t c = 0; c < call->value_dim; c += plan->kernels->nr) {
+            int n = headwise_panel_width(plan->kernels, call->value_dim, c);
+            int columns = (int)headwise_min(n, call->value_dim - c);
+            block->values_finite &=
+                plan->kernels->pack_columns(values + HEADWISE_KEY_BLOCK * c + t * n, n,
+                                            rows.data + c, rows.stride, columns, rows.n);
+        }
+        t += rows.n;
+    }
+}
+
+/* Rows x0 ... x1-1 of the panel that begins at column c, to the same rows of panel. */
+static void widen_values(const struct headwise_block *block, float *panel, int64_t c, int n,
+                         int64_t x0, int64_t x1) {
+    const struct headwise_plan *plan = block->tile->plan;
+    const char *values = cached_head(block) + plan->call->cache->layout.values;
+    widen(plan, panel + x0 * n, values, HEADWISE_KEY_BLOCK * c + x0 * n, (x1 - x0) * n);
+}
+
+static void widen_all_values(struct headwise_block *block) {
+    const struct headwise_plan *plan = block->tile->plan;
+    float *values = block->tile->worker + plan->at_values;
+    for (int64_t c = 0; c < plan->call->value_dim; c += plan->kernels->nr) {
+        int n = headwise_panel_width(plan->kernels, plan->call->value_dim, c);
+        widen_values(block, values + HEADWISE_KEY_BLOCK * c, c, n, block->lo, block->hi);
+    }
+    block->values = values;
+}
+
+void headwise_block_fetch_values(struct headwise_block *block) {
+    const headwise_cache *cache = block->tile->plan->call->cache;
+    if (block->has_values)
+        return;
+    block->has_values = true;
+    if (!cache) {
+        pack_values(block);
+        return;
+    }
+    block->values_finite =
+        !cache->unclean[find_cached(block) * cache->n_kv_heads + block->tile->kv_head];
+    if (cache->dtype == HEADWISE_F32)
+        block->values = (const float *)(const void *)(cached_head(block) + cache->layout.values);
+    else if (!block->streams || !block->values_finite)
+        widen_all_values(block);
+}
+
+const float *headwise_block_values(struct headwise_block *block, int64_t c, int n, int64_t x0,
+                                   int64_t x1) {
+    const struct headwise_tile *tile = block->tile;
+    if (block->values)
+        return block->values + HEADWISE_KEY_BLOCK * c;
+    float *panel = tile->worker + tile->plan->at_values;
+    widen_values(block, panel, c, n, x0, x1);
+    return panel;
+}
