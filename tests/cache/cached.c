@@ -1,0 +1,109 @@
+#include "cached.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_headers.h"
+#include "compare.h"
+#include "guard.h"
+
+static void *fill_alloc(void *user, size_t size_bytes, size_t alignment) {
+    size_t rounded = (size_bytes + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, rounded);
+    if (memory != NULL)
+        memset(memory, *(const unsigned char *)user, size_bytes);
+    return memory;
+}
+
+static void fill_release(void *user, void *memory, size_t size_bytes) {
+    (void)user;
+    (void)size_bytes;
+    free(memory);
+}
+
+headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned char garbage) {
+    static unsigned char bytes[256];
+    headwise_context *context = NULL;
+    bytes[garbage] = garbage;
+    struct headwise_context_options options = {
+        .size = sizeof(options),
+        .isa = isa,
+        .n_threads = n_threads,
+        .allocator = {fill_alloc, fill_release, &bytes[garbage]},
+    };
+    cached_expect_ok(headwise_context_create(&context, &options), "context");
+    return context;
+}
+
+void cached_expect_ok(enum headwise_status status, const char *what) {
+    if (status != HEADWISE_OK)
+        fail_msg("%s: %s: %s", what, headwise_status_name(status), headwise_last_error());
+}
+
+headwise_cache *cached_create(headwise_context *context, struct headwise_cache_config config) {
+    headwise_cache *cache = NULL;
+    config.size = sizeof(config);
+    cached_expect_ok(headwise_cache_create(&cache, context, &config), "cache");
+    return cache;
+}
+
+struct headwise_cache_config cached_config(const struct headwise_tensor *k,
+                                           const struct headwise_tensor *v, int64_t capacity,
+                                           enum headwise_dtype dtype) {
+    return (struct headwise_cache_config){
+        .n_sequences = k->size[0],
+        .n_kv_heads = k->size[1],
+        .head_dim = k->size[3],
+        .value_dim = v->size[3],
+        .capacity = capacity,
+        .dtype = dtype,
+    };
+}
+
+struct headwise_tensor cached_view(const struct headwise_tensor *t, int64_t b, int64_t n_batch,
+                                   int64_t r, int64_t n_rows) {
+    struct headwise_tensor view = *t;
+    int64_t offset = b * t->stride[0] + r * t->stride[2];
+    view.data = (char *)t->data + offset * (int64_t)headwise_dtype_size(t->dtype);
+    view.size[0] = n_batch;
+    view.size[2] = n_rows;
+    return view;
+}
+
+void cached_append(headwise_context *context, headwise_cache *cache, int64_t sequence,
+                   const struct headwise_tensor *k, const struct headwise_tensor *v,
+                   int64_t chunk) {
+    for (int64_t r = 0; r < k->size[2]; r += chunk) {
+        int64_t n = k->size[2] - r < chunk ? k->size[2] - r : chunk;
+        struct headwise_tensor k_rows = cached_view(k, 0, k->size[0], r, n);
+        struct headwise_tensor v_rows = cached_view(v, 0, v->size[0], r, n);
+        cached_expect_ok(headwise_cache_append(context, cache, sequence, &k_rows, &v_rows),
+                         "append");
+    }
+}
+
+void cached_read(const headwise_cache *cache, int64_t sequence, int64_t from,
+                 struct headwise_tensor *k, struct headwise_tensor *v) {
+    int64_t n = headwise_cache_length(cache, sequence) - from;
+    int64_t heads = headwise_cache_n_kv_heads(cache);
+    *k = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_head_dim(cache), NULL);
+    *v = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_value_dim(cache), NULL);
+    cached_expect_ok(headwise_cache_read(cache, sequence, from, k, v), "read");
+    guard_check();
+}
+
+void cached_expect_same(const struct headwise_tensor *got, const struct headwise_tensor *want,
+                        const char *what) {
+    for (int axis = 0; axis < 4; axis++)
+        assert_int_equal(got->size[axis], want->size[axis]);
+    for (int64_t b = 0; b < got->size[0]; b++)
+        for (int64_t h = 0; h < got->size[1]; h++)
+            for (int64_t r = 0; r < got->size[2]; r++) {
+                const float *a = (const float *)got->data + b * got->stride[0] +
+                                 h * got->stride[1] + r * got->stride[2];
+                const float *w = (const float *)want->data + b * want->stride[0] +
+                                 h * want->stride[1] + r * want->stride[2];
+                compare_same_bits(a, w, (size_t)got->size[3], "%s: [%lld][%lld][%lld]", what,
+                                  (long long)b, (long long)h, (long long)r);
+            }
+}

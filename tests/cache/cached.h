@@ -1,0 +1,38 @@
+/* Caches in tests: in memory whose untouched bytes are a pattern, filled in chunks. */
+#ifndef TESTS_CACHED_H
+#define TESTS_CACHED_H
+
+#include "call.h"
+
+/* A context of the tier whose allocator fills everything with a byte: 0xFF is NaN in every type.
+ * The caller destroys it. */
+headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned char garbage);
+
+/* A cache that must be creatable; config's size is filled in. The caller destroys it. */
+headwise_cache *cached_create(headwise_context *context, struct headwise_cache_config config);
+
+/* The config of a cache for k and v, one sequence for each batch entry. */
+struct headwise_cache_config cached_config(const struct headwise_tensor *k,
+                                           const struct headwise_tensor *v, int64_t capacity,
+                                           enum headwise_dtype dtype);
+
+/* Batch entries b ... b+n_batch-1 and rows r ... r+n_rows-1 of a tensor. */
+struct headwise_tensor cached_view(const struct headwise_tensor *t, int64_t b, int64_t n_batch,
+                                   int64_t r, int64_t n_rows);
+
+/* Appends all rows of k and v to the sequences from `sequence` on, `chunk` rows at a time. */
+void cached_append(headwise_context *context, headwise_cache *cache, int64_t sequence,
+                   const struct headwise_tensor *k, const struct headwise_tensor *v, int64_t chunk);
+
+/* What the cache holds of a sequence, positions `from` to its length, as (1, Hkv, n, columns). */
+void cached_read(const headwise_cache *cache, int64_t sequence, int64_t from,
+                 struct headwise_tensor *k, struct headwise_tensor *v);
+
+/* A contiguous guarded f32 (or other) tensor, untouched. */
+void cached_expect_ok(enum headwise_status status, const char *what);
+
+/* Fails unless both views, f32 of one size, hold the same bits. */
+void cached_expect_same(const struct headwise_tensor *got, const struct headwise_tensor *want,
+                        const char *what);
+
+#endif
