@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "attention.h"
 #include "check.h"
+#include "check_layer.h"
 #include "error.h"
 #include "headwise/headwise.h"
 #include "mha.h"
@@ -155,15 +156,9 @@ static enum headwise_status check_forward(headwise_context *context, const headw
                                           const struct headwise_tensor *x,
                                           const struct headwise_tensor *memory) {
     static const char where[] = "mha";
-    if (!context || !mha)
-        return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
-                             !context ? "context" : "the layer");
-    if (context->kernels->isa != mha->isa)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: the layer is packed for tier %s, the context runs %s", where,
-                             headwise_isa_name(mha->isa), headwise_isa_name(context->kernels->isa));
-    enum headwise_status status =
-        headwise_check_tensor(where, "x", x, false, -1, 1, -1, mha->d_model);
+    enum headwise_status status = headwise_check_layer(where, context, mha);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "x", x, false, -1, 1, -1, mha->d_model);
     if (status == HEADWISE_OK && memory)
         status =
             headwise_check_tensor(where, "memory", memory, false, x->size[0], 1, -1, mha->d_memory);
@@ -199,5 +194,6 @@ enum headwise_status headwise_mha_forward(headwise_context *context, const headw
     status = headwise_check_call(&call, "mha", &shape, options);
     if (status != HEADWISE_OK)
         return status;
-    return headwise_mha_run(context, mha, y, x, memory, &call);
+    struct headwise_mha_io io = {.y = y, .x = x, .memory = memory};
+    return headwise_mha_run(context, mha, &io, &call);
 }

@@ -32,10 +32,8 @@ static enum headwise_status check_config(struct headwise_cache_config *resolved,
         const char *name;
         int64_t size, least;
     } sizes[] = {
-        {"n_sequences", resolved->n_sequences, 1},
-        {"n_kv_heads", resolved->n_kv_heads, 1},
-        {"head_dim", resolved->head_dim, 1},
-        {"value_dim", resolved->value_dim, 1},
+        {"n_sequences", resolved->n_sequences, 1}, {"n_kv_heads", resolved->n_kv_heads, 1},
+        {"head_dim", resolved->head_dim, 1},       {"value_dim", resolved->value_dim, 1},
         {"capacity", resolved->capacity, 1},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {

@@ -18,12 +18,19 @@ struct headwise_mha {
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config);
 
-/* Runs a checked forward call. call has every size and option, but no q, k, v and y yet: those are
- * scratch. memory is x for self attention. HEADWISE_ERR_NO_MEMORY: nothing was written. */
+/* The tensors of a layer's call. */
+struct headwise_mha_io {
+    const struct headwise_tensor *y;      /* NULL: keys and values are appended, nothing attends */
+    const struct headwise_tensor *x;      /* queries; keys and values too where memory is NULL */
+    const struct headwise_tensor *memory; /* or NULL; without queries it alone */
+    headwise_cache *appended;             /* where keys and values go, or NULL */
+};
+
+/* Runs a checked call. call has every size and option, but no q, k, v and y yet: those are scratch.
+ * With call->cache keys and values come from the cache, after those of this call were appended
+ * (io->appended, the same cache, with room for them), or without (NULL). HEADWISE_ERR_NO_MEMORY:
+ * nothing was written. */
 enum headwise_status headwise_mha_run(headwise_context *context, const headwise_mha *mha,
-                                      const struct headwise_tensor *y,
-                                      const struct headwise_tensor *x,
-                                      const struct headwise_tensor *memory,
-                                      struct headwise_call *call);
+                                      const struct headwise_mha_io *io, struct headwise_call *call);
 
 #endif

@@ -126,6 +126,35 @@ headwise_attention_cached(headwise_context *context, const struct headwise_tenso
                           const struct headwise_tensor *q, const headwise_cache *cache,
                           int64_t first_sequence, const struct headwise_attention_options *options);
 
+/* A layer over a cache: headwise_mha_forward() with keys and values that stay. x (n, 1, S,
+ * d_model), y (n, 1, S, d_out); x's keys are appended to the n sequences from first_sequence on,
+ * then every row of x attends as headwise_attention_cached() says. Sequences may have different
+ * lengths: each row's position is its place in its own sequence. A prompt in one call, in chunks or
+ * token by token gives the same bits (set options->causal: without it a row sees everything up to
+ * the end of its chunk). HEADWISE_ERR_FULL: a sequence has no room for S more rows.
+ * HEADWISE_ERR_INVALID as in headwise_mha_forward() and headwise_attention_cached(), and where the
+ * cache's Hkv, D or Dv are not the layer's. HEADWISE_ERR_NO_MEMORY. On failure neither y nor the
+ * cache has changed. */
+HEADWISE_API enum headwise_status
+headwise_mha_forward_cached(headwise_context *context, const headwise_mha *mha,
+                            const struct headwise_tensor *y, const struct headwise_tensor *x,
+                            headwise_cache *cache, int64_t first_sequence,
+                            const struct headwise_attention_options *options);
+
+/* The two halves of it. append projects memory (n, 1, L, d_memory) to keys and values and appends
+ * them; attend lets x (n, 1, S, d_model) attend to what the cache holds and appends nothing: cross
+ * attention computes the memory's keys once and attends for every step of the decoder.
+ * Of options append uses only what concerns keys before the scores. Errors as above. */
+HEADWISE_API enum headwise_status
+headwise_mha_append(headwise_context *context, const headwise_mha *mha, headwise_cache *cache,
+                    int64_t first_sequence, const struct headwise_tensor *memory,
+                    const struct headwise_attention_options *options);
+HEADWISE_API enum headwise_status
+headwise_mha_attend(headwise_context *context, const headwise_mha *mha,
+                    const struct headwise_tensor *y, const struct headwise_tensor *x,
+                    const headwise_cache *cache, int64_t first_sequence,
+                    const struct headwise_attention_options *options);
+
 #ifdef __cplusplus
 }
 #endif

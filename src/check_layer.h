@@ -1,0 +1,18 @@
+/* Checks of a layer's calls. Each sets the error text on failure. */
+#ifndef HEADWISE_CHECK_LAYER_H
+#define HEADWISE_CHECK_LAYER_H
+
+#include "mha.h"
+
+/* That both are there and for the same tier. */
+enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,
+                                          const headwise_mha *mha);
+
+/* The same for all three, and that the cache holds keys of this layer, of n sequences from
+ * first_sequence on. */
+enum headwise_status headwise_check_layer_cache(const char *where, const headwise_context *context,
+                                                const headwise_mha *mha,
+                                                const headwise_cache *cache, int64_t first_sequence,
+                                                int64_t n);
+
+#endif

@@ -1,0 +1,50 @@
+/* A layer's call at work. */
+#ifndef HEADWISE_FORWARD_H
+#define HEADWISE_FORWARD_H
+
+#include "attention.h"
+#include "cache.h"
+#include "mha.h"
+
+/* A matrix of f32 rows: the caller's memory where its form allows, else scratch. */
+struct headwise_matrix_view {
+    struct headwise_tensor tensor; /* the caller's */
+    bool direct;                   /* the caller's memory is used as it is */
+    int64_t at;                    /* else: offset in the scratch */
+    int64_t stride;                /* floats between rows */
+    float *data;
+};
+
+/* One call. What it does, in this order: inputs to f32; projections; keys and values into a cache;
+ * attention; contributions; output projection; output to its type. has_queries and has_keys say
+ * which of it there is: a call that only appends has no queries, one that only attends no keys. */
+struct headwise_forward {
+    const headwise_mha *mha;
+    const struct headwise_kernels *kernels;
+    struct headwise_call *call;
+    bool has_queries; /* attention and output */
+    bool has_keys;    /* projects keys and values: from x, or from memory */
+    bool has_memory;
+    bool appends; /* keys and values go to append.cache; else the attention reads them as tensors */
+    struct headwise_matrix_view x, memory, y;
+    int64_t n_key_rows; /* of each batch entry */
+
+    struct headwise_projection inputs[2]; /* from x, and from memory */
+    int n_inputs;
+    struct headwise_projection output;
+    struct headwise_attention_job attention;
+    struct headwise_cache_append append;
+    int64_t q_stride, k_stride, v_stride, context_stride;
+    float *heads; /* concatenated head outputs, rows of context_stride floats */
+    float *worker_scratch;
+};
+
+/* Writes the phases that carry out the call to phases[0 ... n-1], and returns n, at most
+ * HEADWISE_MAX_PHASES. */
+int headwise_forward_phases(struct headwise_forward *forward, struct headwise_phase *phases);
+
+static inline int64_t headwise_view_rows(const struct headwise_matrix_view *view) {
+    return view->tensor.size[0] * view->tensor.size[2];
+}
+
+#endif
