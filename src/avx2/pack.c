@@ -6,19 +6,19 @@ static void pack_rows(float *restrict panel, int n, const float *restrict src, p
     for (ptrdiff_t t = 0; t < k; t += LANES) {
         vec tile[LANES];
         if (n_rows >= LANES && k - t >= LANES) {
-#pragma GCC unroll 16
+            UNROLLED
             for (int j = 0; j < LANES; j++)
                 tile[j] = load(src + j * src_stride + t);
             transpose(tile);
-#pragma GCC unroll 16
+            UNROLLED
             for (int r = 0; r < LANES; r++)
                 store(panel + (t + r) * n, tile[r]);
         } else {
-#pragma GCC unroll 16
+            UNROLLED
             for (int j = 0; j < LANES; j++)
                 tile[j] = load_first(src + j * src_stride + t, j < n_rows ? k - t : 0);
             transpose(tile);
-#pragma GCC unroll 16
+            UNROLLED
             for (int r = 0; r < LANES; r++) {
                 if (r < k - t)
                     store(panel + (t + r) * n, tile[r]);

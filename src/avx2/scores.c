@@ -2,15 +2,15 @@
 
 TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[2 * MR];
-#pragma GCC unroll 24
+    UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = broadcast(0.0f);
     accumulate(acc, p, first, rows, vecs);
     vec scale = broadcast(p->scale);
-#pragma GCC unroll 24
+    UNROLLED
     for (int i = 0; i < rows; i++) {
         float *row = p->c + (first + i) * p->c_stride;
-#pragma GCC unroll 24
+        UNROLLED
         for (int v = 0; v < vecs; v++)
             store(row + v * LANES, multiply(scale, acc[i * vecs + v]));
     }

@@ -11,6 +11,13 @@
 
 #define LOG2E 1.44269504088896340736f
 
+/* Before a loop whose count is a constant: arrays it indexes can then be registers. */
+#ifdef __clang__
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 32")
+#endif
+
 typedef __m256 vec;
 
 enum { LANES = 8, MR = 6, NR = 16, NR_MIN = 8, SUM_VECS = HEADWISE_SUM_LANES / LANES };
@@ -31,6 +38,16 @@ static inline vec load(const float *p) {
 
 static inline void store(float *p, vec x) {
     _mm256_storeu_ps(p, x);
+}
+
+/* Fetches the cache line of p, which need not be valid. */
+static inline void prefetch(const float *p) {
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
+}
+
+/* Stops the compiler from loading x again at every use: one register, one load. */
+static inline void keep_in_register(vec *x) {
+    __asm__("" : "+x"(*x));
 }
 
 /* Lanes from n up are 0, and their memory is not touched. */

@@ -4,25 +4,25 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) 
     vec acc[2 * MR];
     float *c = p->c + first * p->c_stride;
     if (p->resume) {
-#pragma GCC unroll 24
+        UNROLLED
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = load(c + i / vecs * p->c_stride + i % vecs * LANES);
     } else {
-#pragma GCC unroll 24
+        UNROLLED
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = broadcast(0.0f);
     }
     accumulate(acc, p, first, rows, vecs);
     if (p->bias != NULL) {
-#pragma GCC unroll 24
+        UNROLLED
         for (int v = 0; v < vecs; v++) {
             vec bias = load(p->bias + v * LANES);
-#pragma GCC unroll 24
+            UNROLLED
             for (int i = 0; i < rows; i++)
                 acc[i * vecs + v] = add(acc[i * vecs + v], bias);
         }
     }
-#pragma GCC unroll 24
+    UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         store(c + i / vecs * p->c_stride + i % vecs * LANES, acc[i]);
 }

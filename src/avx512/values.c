@@ -2,16 +2,16 @@
 
 TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[2 * MR];
-#pragma GCC unroll 24
+    UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = broadcast(0.0f);
     accumulate(acc, p, first, rows, vecs);
-#pragma GCC unroll 24
+    UNROLLED
     for (int i = 0; i < rows; i++) {
         float *row = p->c + (first + i) * p->c_stride;
         vec alpha = broadcast(p->alpha[first + i]);
         vec beta = broadcast(p->beta[first + i]);
-#pragma GCC unroll 24
+        UNROLLED
         for (int v = 0; v < vecs; v++) {
             vec block = multiply(beta, acc[i * vecs + v]);
             store(row + v * LANES, multiply_add(load(row + v * LANES), alpha, block));
