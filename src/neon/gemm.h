@@ -2,7 +2,7 @@
 #ifndef HEADWISE_NEON_GEMM_H
 #define HEADWISE_NEON_GEMM_H
 
-#include "vec.h"
+#include "steps.h"
 
 enum { NR_VECS = NR / LANES };
 
@@ -26,6 +26,9 @@ typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vec
 
 /* A tile is inlined once for each number of rows, so that its accumulators are registers. */
 #define TILE static inline __attribute__((always_inline)) void
+
+/* Where chains begin that continue none; with a row stride of 0. */
+static const float zeros[NR];
 
 /* Loads a row of B and moves *b to the next. The empty statement keeps gcc from turning the loads
  * of several steps into one base with offsets, which ld1 cannot encode: so each load moves the
@@ -78,26 +81,28 @@ TILE load_one(vec *restrict x, const float **a, int rows) {
         x[i] = broadcast(*a[i]++);
 }
 
-/* Every accumulator continues its chain over t = 0 ... k-1. */
-TILE accumulate(vec *restrict acc, const struct product *p, ptrdiff_t first, int rows, int vecs) {
-    const float *b = p->b, *end = b, *a[MR];
-    vec x[MR];
+/* Every accumulator takes its chain over t = 0 ... k-1, from start on, where rows have a stride. */
+TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
+                const struct product *p, ptrdiff_t first, int rows, int vecs) {
+    const float *b = p->b, *end8 = b + (p->k & -8) * vecs * LANES, *a[MR];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
         a[i] = p->a + (first + i) * p->a_stride;
-    if (rows == 1) { /* decoding: 44 instructions for 8 steps instead of 2 * 23 */
-        for (end += (p->k & -8) * vecs * LANES; b != end;) {
-            load_four(x, a, rows);
-            four_steps(acc, x, &b, rows, vecs);
-            load_four(x, a, rows);
-            four_steps(acc, x, &b, rows, vecs);
-        }
+    if (rows == 4 && vecs == 4 && b != end8) {
+        steps_of_four_rows(acc, start, start_stride, a, &b, end8);
+    } else if (rows == 1 && vecs == 4 && b != end8) {
+        steps_of_one_row(acc, start, a, &b, end8);
+    } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < rows * vecs; i++)
+            acc[i] = load(start + i / vecs * start_stride + i % vecs * LANES);
     }
-    for (end = p->b + (p->k & -4) * vecs * LANES; b != end;) {
+    vec x[MR];
+    for (const float *end = p->b + (p->k & -4) * vecs * LANES; b != end;) {
         load_four(x, a, rows);
         four_steps(acc, x, &b, rows, vecs);
     }
-    for (end = p->b + p->k * vecs * LANES; b != end;) {
+    for (const float *end = p->b + p->k * vecs * LANES; b != end;) {
         load_one(x, a, rows);
         step(acc, x, 0, &b, rows, vecs);
     }

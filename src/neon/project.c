@@ -3,16 +3,7 @@
 TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[MR * NR_VECS];
     float *c = p->c + first * p->c_stride;
-    if (p->resume) {
-#pragma GCC unroll 16
-        for (int i = 0; i < rows * vecs; i++)
-            acc[i] = load(c + i / vecs * p->c_stride + i % vecs * LANES);
-    } else {
-#pragma GCC unroll 16
-        for (int i = 0; i < rows * vecs; i++)
-            acc[i] = broadcast(0.0f);
-    }
-    accumulate(acc, p, first, rows, vecs);
+    accumulate(acc, p->resume ? c : zeros, p->resume ? p->c_stride : 0, p, first, rows, vecs);
     if (p->bias != NULL) {
 #pragma GCC unroll 16
         for (int v = 0; v < vecs; v++) {

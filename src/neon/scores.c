@@ -2,10 +2,7 @@
 
 TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[MR * NR_VECS];
-#pragma GCC unroll 16
-    for (int i = 0; i < rows * vecs; i++)
-        acc[i] = broadcast(0.0f);
-    accumulate(acc, p, first, rows, vecs);
+    accumulate(acc, zeros, 0, p, first, rows, vecs);
     vec scale = broadcast(p->scale);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
