@@ -1,47 +1,148 @@
 #include "vec.h"
 
+/* Rows that load_turned reads at once. */
+enum { TURNED = 2 * LANES };
+
+/* Loads four elements of each of eight rows, turned: element i of row j becomes lane j % 4 of
+ * tile[i] or, from row 4 on, of tile[4 + i]; moves the row pointers on. ld4 to one lane turns while
+ * it loads: a panel of 16 keys costs 0.43 instructions per element, loads with a transpose by zip
+ * 0.98. It is written out because gcc 12 puts four moves around each vld4q_lane_f32. */
+static inline void load_turned(vec tile[TURNED], const float *row[TURNED]) {
+    register vec x0 __asm__("v0"), x1 __asm__("v1"), x2 __asm__("v2"), x3 __asm__("v3");
+    register vec y0 __asm__("v4"), y1 __asm__("v5"), y2 __asm__("v6"), y3 __asm__("v7");
+    __asm__ volatile(
+        "ld4r {v0.4s - v3.4s}, [%[r0]], #16\n\t"
+        "ld4r {v4.4s - v7.4s}, [%[r4]], #16\n\t"
+        "ld4 {v0.s - v3.s}[1], [%[r1]], #16\n\t"
+        "ld4 {v4.s - v7.s}[1], [%[r5]], #16\n\t"
+        "ld4 {v0.s - v3.s}[2], [%[r2]], #16\n\t"
+        "ld4 {v4.s - v7.s}[2], [%[r6]], #16\n\t"
+        "ld4 {v0.s - v3.s}[3], [%[r3]], #16\n\t"
+        "ld4 {v4.s - v7.s}[3], [%[r7]], #16"
+        : "=&w"(x0), "=&w"(x1), "=&w"(x2), "=&w"(x3), "=&w"(y0), "=&w"(y1), "=&w"(y2),
+          "=&w"(y3), [r0] "+r"(row[0]), [r1] "+r"(row[1]), [r2] "+r"(row[2]), [r3] "+r"(row[3]),
+          [r4] "+r"(row[4]), [r5] "+r"(row[5]), [r6] "+r"(row[6]), [r7] "+r"(row[7])
+        :
+        : "memory");
+    tile[0] = x0, tile[1] = x1, tile[2] = x2, tile[3] = x3;
+    tile[4] = y0, tile[5] = y1, tile[6] = y2, tile[7] = y3;
+}
+
+/* The first k / 4 * 4 rows of a panel whose n columns all exist; n is a constant at every call. */
+static inline __attribute__((always_inline)) void pack_full(float *restrict panel, int n,
+                                                            const float *restrict src,
+                                                            ptrdiff_t src_stride, ptrdiff_t k) {
+    const float *row[16];
+#pragma GCC unroll 16
+    for (int j = 0; j < n; j++)
+        row[j] = src + j * src_stride;
+    for (const float *end = panel + (k & -LANES) * n; panel != end; panel += LANES * n) {
+#pragma GCC unroll 16
+        for (int j = 0; j < n; j += TURNED) {
+            vec tile[TURNED];
+            load_turned(tile, row + j);
+#pragma GCC unroll 16
+            for (int r = 0; r < LANES; r++) {
+                store(panel + r * n + j, tile[r]);
+                store(panel + r * n + j + LANES, tile[LANES + r]);
+            }
+        }
+    }
+}
 /* Columns first ... first + LANES - 1 of the panel; n_rows of them exist, the others are 0. */
 static void pack_rows(float *restrict panel, int n, const float *restrict src, ptrdiff_t src_stride,
                       int n_rows, ptrdiff_t k) {
     for (ptrdiff_t t = 0; t < k; t += LANES) {
         vec tile[LANES];
-        if (n_rows >= LANES && k - t >= LANES) {
-#pragma GCC unroll 16
-            for (int j = 0; j < LANES; j++)
-                tile[j] = load(src + j * src_stride + t);
-            transpose(tile);
-#pragma GCC unroll 16
-            for (int r = 0; r < LANES; r++)
-                store(panel + (t + r) * n, tile[r]);
-        } else {
-#pragma GCC unroll 16
-            for (int j = 0; j < LANES; j++)
-                tile[j] = load_first(src + j * src_stride + t, j < n_rows ? k - t : 0);
-            transpose(tile);
-#pragma GCC unroll 16
-            for (int r = 0; r < LANES; r++) {
-                if (r < k - t)
-                    store(panel + (t + r) * n, tile[r]);
-            }
-        }
+        for (int j = 0; j < LANES; j++)
+            tile[j] = load_first(src + j * src_stride + t, j < n_rows ? k - t : 0);
+        transpose(tile);
+        for (int r = 0; r < LANES && r < k - t; r++)
+            store(panel + (t + r) * n, tile[r]);
     }
 }
 
 void headwise_pack_transposed_neon(float *restrict panel, int n, const float *restrict src,
                                    ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
+    ptrdiff_t t = 0;
+    if (n_rows == 16) {
+        t = k & -LANES;
+        pack_full(panel, 16, src, src_stride, k);
+    } else if (n_rows == 8 && n == 8) {
+        t = k & -LANES;
+        pack_full(panel, 8, src, src_stride, k);
+    }
     for (int j = 0; j < n; j += LANES)
-        pack_rows(panel + j, n, src + j * src_stride, src_stride, n_rows - j, k);
+        pack_rows(panel + t * n + j, n, src + j * src_stride + t, src_stride, n_rows - j, k - t);
+}
+
+/* Copies a row of vecs vectors, a constant at every call. Products of two vectors stand for a look
+ * at each: the sums are finite only if all that was copied is, for half the instructions. */
+static inline __attribute__((always_inline)) void
+copy_row(float *restrict dst, const float *restrict src, int vecs, vec probe[2]) {
+    vec x[NR / LANES];
+#pragma GCC unroll 16
+    for (int v = 0; v < vecs; v++) {
+        x[v] = load(src + v * LANES);
+        store(dst + v * LANES, x[v]);
+    }
+#pragma GCC unroll 16
+    for (int v = 0; v < vecs; v += 2)
+        probe[v / 2] = multiply_add(x[v], v + 1 < vecs ? x[v + 1] : x[v], probe[v / 2]);
+}
+
+/* Copies vecs vectors of k rows, vecs a constant at every call. Returns whether they are finite;
+ * false also for finite values that overflow when multiplied. */
+static inline __attribute__((always_inline)) bool copy_columns(float *restrict panel, int n,
+                                                               const float *restrict src,
+                                                               ptrdiff_t src_stride, ptrdiff_t k,
+                                                               int vecs) {
+    vec probe[2] = {broadcast(0.0f), broadcast(0.0f)};
+    for (; k >= 4; k -= 4) {
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++, src += src_stride)
+            copy_row(panel + r * n, src, vecs, probe);
+        panel += 4 * n;
+    }
+    for (; k > 0; k--, src += src_stride, panel += n)
+        copy_row(panel, src, vecs, probe);
+    vec magnitude = select_magnitude(probe[0], broadcast(0.0f));
+    return is_finite(select_magnitude(probe[1], magnitude));
+}
+
+/* The same for the last vector, of which n_columns elements exist. */
+static bool copy_last_columns(float *restrict panel, int n, const float *restrict src,
+                              ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
+    vec magnitude = broadcast(0.0f);
+    for (ptrdiff_t t = 0; t < k; t++) {
+        vec x = load_first(src + t * src_stride, n_columns);
+        store(panel + t * n, x);
+        magnitude = select_magnitude(x, magnitude);
+    }
+    return is_finite(magnitude);
+}
+
+static bool panel_is_finite(const float *panel, ptrdiff_t size) {
+    vec magnitude = broadcast(0.0f);
+    for (ptrdiff_t i = 0; i < size; i += LANES)
+        magnitude = select_magnitude(load(panel + i), magnitude);
+    return is_finite(magnitude);
 }
 
 bool headwise_pack_columns_neon(float *restrict panel, int n, const float *restrict src,
                                 ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
-    vec magnitude = broadcast(0.0f);
-    for (int j = 0; j < n; j += LANES) {
-        for (ptrdiff_t t = 0; t < k; t++) {
-            vec x = load_first(src + t * src_stride + j, n_columns - j);
-            store(panel + t * n + j, x);
-            magnitude = select_magnitude(x, magnitude);
+    bool finite = true;
+    if (n_columns == 16) {
+        finite = copy_columns(panel, 16, src, src_stride, k, 4);
+    } else if (n_columns == 8 && n == 8) {
+        finite = copy_columns(panel, 8, src, src_stride, k, 2);
+    } else {
+        for (int j = 0; j < n; j += LANES) {
+            if (n_columns - j >= LANES)
+                finite &= copy_columns(panel + j, n, src + j, src_stride, k, 1);
+            else
+                finite &= copy_last_columns(panel + j, n, src + j, src_stride, n_columns - j, k);
         }
     }
-    return is_finite(magnitude);
+    return finite || panel_is_finite(panel, k * n);
 }

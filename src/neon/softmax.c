@@ -25,10 +25,20 @@ static float max_of_row(const float *s, ptrdiff_t n) {
     return fold_max(lane);
 }
 
+/* The empty statements hide from gcc what it would compute anew or fetch from memory for each call:
+ * so the address of exp2 stays in x19 or the like, and base and log2(e) in half of v8, which calls
+ * preserve. 53 instructions a vector, 47 of them SLEEF's, instead of 61. */
 static void exponentiate_row(float *s, ptrdiff_t n, float base) {
-    for (ptrdiff_t j = 0; j < n; j += LANES) {
-        vec above = subtract(load(s + j), broadcast(base));
-        store(s + j, exp2_vec(multiply(above, broadcast(LOG2E))));
+    __typeof__(&Sleef_finz_exp2f4_u10advsimd) exp2 = Sleef_finz_exp2f4_u10advsimd;
+    float32x2_t base_log2e = {base, LOG2E};
+    __asm__("" : "+r"(exp2));
+    for (ptrdiff_t j = 0; j < n; j += HEADWISE_SUM_LANES) {
+#pragma GCC unroll 16
+        for (int v = 0; v < SUM_VECS; v++) {
+            __asm__("" : "+w"(base_log2e));
+            vec above = subtract(load(s + j + v * LANES), vdupq_lane_f32(base_log2e, 0));
+            store(s + j + v * LANES, exp2(vmulq_lane_f32(above, base_log2e, 1)));
+        }
     }
 }
 
