@@ -3,13 +3,29 @@
 typedef uint16x4_t halves;
 
 static inline halves load_halves(const uint16_t *p, ptrdiff_t n) {
-    uint16_t lanes[LANES] = {0};
-    memcpy(lanes, p, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
-    return vld1_u16(lanes);
+    if (n >= LANES)
+        return vld1_u16(p);
+    halves x = vdup_n_u16(0);
+    if (n > 0)
+        x = vld1_lane_u16(p, x, 0);
+    if (n > 1)
+        x = vld1_lane_u16(p + 1, x, 1);
+    if (n > 2)
+        x = vld1_lane_u16(p + 2, x, 2);
+    return x;
 }
 
 static inline void store_halves(uint16_t *p, halves x, ptrdiff_t n) {
-    memcpy(p, &x, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
+    if (n >= LANES) {
+        vst1_u16(p, x);
+        return;
+    }
+    if (n > 0)
+        vst1_lane_u16(p, x, 0);
+    if (n > 1)
+        vst1_lane_u16(p + 1, x, 1);
+    if (n > 2)
+        vst1_lane_u16(p + 2, x, 2);
 }
 
 /* Quiets NaN, keeps its payload; infinity, zero's sign and subnormals come out exactly. */

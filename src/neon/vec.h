@@ -38,9 +38,14 @@ static inline void store(float *p, vec x) {
 static inline vec load_first(const float *p, ptrdiff_t n) {
     if (n >= LANES)
         return load(p);
-    float lanes[LANES] = {0};
-    memcpy(lanes, p, n <= 0 ? 0 : (size_t)n * sizeof(float));
-    return load(lanes);
+    vec x = broadcast(0.0f);
+    if (n > 0)
+        x = vld1q_lane_f32(p, x, 0);
+    if (n > 1)
+        x = vld1q_lane_f32(p + 1, x, 1);
+    if (n > 2)
+        x = vld1q_lane_f32(p + 2, x, 2);
+    return x;
 }
 
 static inline void store_first(float *p, vec x, ptrdiff_t n) {
@@ -48,9 +53,12 @@ static inline void store_first(float *p, vec x, ptrdiff_t n) {
         store(p, x);
         return;
     }
-    float lanes[LANES];
-    store(lanes, x);
-    memcpy(p, lanes, n <= 0 ? 0 : (size_t)n * sizeof(float));
+    if (n > 0)
+        vst1q_lane_f32(p, x, 0);
+    if (n > 1)
+        vst1q_lane_f32(p + 1, x, 1);
+    if (n > 2)
+        vst1q_lane_f32(p + 2, x, 2);
 }
 
 /* Lanes below n from x, the others from y. */
@@ -69,10 +77,20 @@ static inline vec select_nan(vec a, vec x, vec y) {
 
 /* Lanes where p[l] != 0 from x, the others from y; bytes from n up are not read. */
 static inline vec select_bytes(const uint8_t *p, ptrdiff_t n, vec x, vec y) {
-    uint32_t bytes = 0;
-    memcpy(&bytes, p, n >= LANES ? LANES : (size_t)n);
-    uint16x8_t wide = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes)));
-    uint32x4_t visible = vmovl_u16(vget_low_u16(wide));
+    uint8x8_t bytes = vdup_n_u8(0);
+    if (n >= LANES) {
+        uint32_t four;
+        memcpy(&four, p, sizeof four);
+        bytes = vreinterpret_u8_u32(vdup_n_u32(four));
+    } else {
+        if (n > 0)
+            bytes = vld1_lane_u8(p, bytes, 0);
+        if (n > 1)
+            bytes = vld1_lane_u8(p + 1, bytes, 1);
+        if (n > 2)
+            bytes = vld1_lane_u8(p + 2, bytes, 2);
+    }
+    uint32x4_t visible = vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
     return vbslq_f32(vtstq_u32(visible, visible), x, y);
 }
 
