@@ -6,6 +6,9 @@
 #include "layer.h"
 #include "runner.h"
 
+#define SPOIL(function)                                                                            \
+    { #function, function }
+
 typedef void spoil_config_fn(struct headwise_mha_config *c);
 
 static void no_model_width(struct headwise_mha_config *c) {
@@ -97,34 +100,34 @@ static const struct {
     const char *name;
     spoil_config_fn *spoil;
 } config_spoils[] = {
-    TEST_CASE(no_model_width),
-    TEST_CASE(negative_model_width),
-    TEST_CASE(no_heads),
-    TEST_CASE(negative_heads),
-    TEST_CASE(heads_do_not_divide_width),
-    TEST_CASE(kv_heads_do_not_divide),
-    TEST_CASE(more_kv_heads_than_heads),
-    TEST_CASE(negative_kv_heads),
-    TEST_CASE(negative_head_size),
-    TEST_CASE(negative_value_size),
-    TEST_CASE(negative_memory_width),
-    TEST_CASE(negative_out_width),
-    TEST_CASE(width_overflows),
-    TEST_CASE(head_size_overflows),
-    TEST_CASE(value_size_overflows),
-    TEST_CASE(heads_overflow),
-    TEST_CASE(out_overflows),
-    TEST_CASE(unknown_layout),
-    TEST_CASE(negative_layout),
-    TEST_CASE(bool_weights),
-    TEST_CASE(i8_weights),
-    TEST_CASE(unknown_weights),
-    TEST_CASE(no_w_q),
-    TEST_CASE(no_w_k),
-    TEST_CASE(no_w_v),
-    TEST_CASE(no_w_o),
-    TEST_CASE(config_size_zero),
-    TEST_CASE(config_size_large),
+    SPOIL(no_model_width),
+    SPOIL(negative_model_width),
+    SPOIL(no_heads),
+    SPOIL(negative_heads),
+    SPOIL(heads_do_not_divide_width),
+    SPOIL(kv_heads_do_not_divide),
+    SPOIL(more_kv_heads_than_heads),
+    SPOIL(negative_kv_heads),
+    SPOIL(negative_head_size),
+    SPOIL(negative_value_size),
+    SPOIL(negative_memory_width),
+    SPOIL(negative_out_width),
+    SPOIL(width_overflows),
+    SPOIL(head_size_overflows),
+    SPOIL(value_size_overflows),
+    SPOIL(heads_overflow),
+    SPOIL(out_overflows),
+    SPOIL(unknown_layout),
+    SPOIL(negative_layout),
+    SPOIL(bool_weights),
+    SPOIL(i8_weights),
+    SPOIL(unknown_weights),
+    SPOIL(no_w_q),
+    SPOIL(no_w_k),
+    SPOIL(no_w_v),
+    SPOIL(no_w_o),
+    SPOIL(config_size_zero),
+    SPOIL(config_size_large),
 };
 
 static struct headwise_mha_config valid_config(void) {
@@ -269,16 +272,14 @@ static const struct {
     const char *name;
     spoil_fn *spoil;
 } forward_spoils[] = {
-    TEST_CASE(null_context),    TEST_CASE(null_layer),     TEST_CASE(null_y),
-    TEST_CASE(null_x),          TEST_CASE(null_memory),    TEST_CASE(null_x_data),
-    TEST_CASE(width_of_x),      TEST_CASE(width_of_y),     TEST_CASE(width_of_memory),
-    TEST_CASE(heads_of_x),      TEST_CASE(heads_of_y),     TEST_CASE(batch_of_y),
-    TEST_CASE(batch_of_memory), TEST_CASE(rows_of_y),      TEST_CASE(type_of_x),
-    TEST_CASE(type_of_y),       TEST_CASE(type_of_memory), TEST_CASE(negative_rows),
-    TEST_CASE(column_stride),   TEST_CASE(broadcast_y),    TEST_CASE(f16_past),
-    TEST_CASE(past_heads),      TEST_CASE(past_alone),     TEST_CASE(length_too_long),
-    TEST_CASE(mask_rows),       TEST_CASE(nan_softcap),    TEST_CASE(unknown_causal),
-    TEST_CASE(options_size),    TEST_CASE(probe_size),     TEST_CASE(probe_stage),
+    SPOIL(null_context),    SPOIL(null_layer),    SPOIL(null_y),         SPOIL(null_x),
+    SPOIL(null_memory),     SPOIL(null_x_data),   SPOIL(width_of_x),     SPOIL(width_of_y),
+    SPOIL(width_of_memory), SPOIL(heads_of_x),    SPOIL(heads_of_y),     SPOIL(batch_of_y),
+    SPOIL(batch_of_memory), SPOIL(rows_of_y),     SPOIL(type_of_x),      SPOIL(type_of_y),
+    SPOIL(type_of_memory),  SPOIL(negative_rows), SPOIL(column_stride),  SPOIL(broadcast_y),
+    SPOIL(f16_past),        SPOIL(past_heads),    SPOIL(past_alone),     SPOIL(length_too_long),
+    SPOIL(mask_rows),       SPOIL(nan_softcap),   SPOIL(unknown_causal), SPOIL(options_size),
+    SPOIL(probe_size),      SPOIL(probe_stage),
 };
 
 static void make_attempt(struct attempt *a, headwise_context *context, const headwise_mha *mha,

@@ -12,7 +12,7 @@
 struct run {
     const struct test_case *test;
     enum headwise_isa isa;
-    char name[96];
+    char name[160];
 };
 
 /* The tier of HEADWISE_TEST_ISA, AUTO where the variable is not set. */
@@ -51,7 +51,10 @@ static void run_case(void **state) {
         test_skip("this processor cannot run the tier");
     }
     compare_set_tier(run->isa);
-    run->test->run(run->isa);
+    if (run->test->run != NULL)
+        run->test->run(run->isa);
+    else
+        run->test->run_with(run->isa, run->test->argument);
     guard_check();
 }
 

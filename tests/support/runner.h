@@ -8,13 +8,16 @@
 
 #include "headwise/isa.h"
 
+/* One of run and run_with is set; run_with also gets argument. */
 struct test_case {
     const char *name;
     void (*run)(enum headwise_isa isa);
+    void (*run_with)(enum headwise_isa isa, const void *argument);
+    const void *argument;
 };
 
 #define TEST_CASE(function)                                                                        \
-    { #function, function }
+    { .name = #function, .run = function }
 #define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Every case on every tier that is in the build, as "name[tier]". A tier that this processor cannot
