@@ -75,8 +75,8 @@ static void shape_row(struct headwise_block *block, float *s, int64_t row, int64
         kernels->softcap(s, call->options.softcap, 1.0f / call->options.softcap, n);
     headwise_probe_scores(call, HEADWISE_SCORES_CAPPED, s, tile->batch, head, query, first, n);
     headwise_mask_row(call, kernels, s, tile->batch, head, query, first, n, buffer);
-    headwise_round_row(kernels, call->options.softmax_precision, s, n, buffer);
     headwise_probe_scores(call, HEADWISE_SCORES_MASKED, s, tile->batch, head, query, first, n);
+    headwise_round_row(kernels, call->options.softmax_precision, s, n, buffer); /* of the softmax */
 }
 
 /* Whether any row of r0 ... r1-1 needs shape_row at positions x0 ... x1-1. */

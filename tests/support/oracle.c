@@ -100,9 +100,7 @@ static void biased_score(const struct oracle_problem *p, int64_t b, int64_t h, i
     }
 }
 
-/* Stage 2: biases, additive mask (one rounding), then what is out of sight, then the rounding to
- * softmax_precision. Rounding is monotone, so the engine's value lies between the roundings of the
- * two ends of the interval. */
+/* Stage 2: biases, additive mask (one rounding), then what is out of sight. */
 static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, int64_t i, int64_t j,
                          double *score, double *bound) {
     double added = 0;
@@ -118,12 +116,17 @@ static void masked_score(const struct oracle_problem *p, int64_t b, int64_t h, i
         *score += added;
         *bound += BOUND_U * (fabs(*score) + *bound);
     }
-    enum headwise_dtype dtype = p->options->softmax_precision;
-    if (dtype != HEADWISE_F32 && isfinite(*score)) {
-        double low = round_to(dtype, *score - *bound), high = round_to(dtype, *score + *bound);
-        *score = round_to(dtype, *score);
-        *bound = fmax(high - *score, *score - low);
-    }
+}
+
+/* A score as the softmax gets it. Rounding is monotone, so the engine's value lies between the
+ * roundings of the two ends of the interval. */
+static void rounded_score(enum headwise_dtype softmax_precision, double *score, double *bound) {
+    if (softmax_precision == HEADWISE_F32 || !isfinite(*score))
+        return;
+    double low = round_to(softmax_precision, *score - *bound);
+    double high = round_to(softmax_precision, *score + *bound);
+    *score = round_to(softmax_precision, *score);
+    *bound = fmax(high - *score, *score - low);
 }
 
 /* One row of the softmax. With x = s - max, each numerator carries, as an error in the exponent:
@@ -247,8 +250,10 @@ static struct oracle_result *make_result(const struct oracle_problem *p) {
     return r;
 }
 
-static void solve_row(const struct oracle_problem *p, struct oracle_result *r, double *relative,
+/* scratch: 3 numbers for each key. */
+static void solve_row(const struct oracle_problem *p, struct oracle_result *r, double *scratch,
                       int64_t b, int64_t h, int64_t i) {
+    double *logits = scratch, *logit_bounds = scratch + p->keys, *relative = scratch + 2 * p->keys;
     const struct headwise_attention_options *o = p->options;
     int64_t row = (b * p->heads + h) * p->queries + i;
     int64_t kv_row = (b * p->kv_heads + h / (p->heads / p->kv_heads)) * p->keys;
@@ -264,9 +269,12 @@ static void solve_row(const struct oracle_problem *p, struct oracle_result *r, d
         masked_score(p, b, h, i, j, &score, &bound);
         r->stage[2][at] = score;
         r->stage_bound[2][at] = bound;
+        rounded_score(o->softmax_precision, &score, &bound);
+        logits[j] = score;
+        logit_bounds[j] = bound;
     }
-    struct row w = {r->stage[2] + row * p->keys,
-                    r->stage_bound[2] + row * p->keys,
+    struct row w = {logits,
+                    logit_bounds,
                     r->weights + row * p->keys,
                     r->weights_bound + row * p->keys,
                     relative,
@@ -297,11 +305,11 @@ static void average_heads(const struct oracle_problem *p, struct oracle_result *
 
 struct oracle_result *oracle_solve(const struct oracle_problem *p) {
     struct oracle_result *r = make_result(p);
-    double *relative = doubles(p->keys);
+    double *scratch = doubles(3 * p->keys);
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads; h++)
             for (int64_t i = 0; i < p->queries; i++)
-                solve_row(p, r, relative, b, h, i);
+                solve_row(p, r, scratch, b, h, i);
     average_heads(p, r);
     return r;
 }
