@@ -4,13 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "headwise-io/safetensors.h"
+#include "arrays.h"
 #include "kernels.h" /* HEADWISE_KEY_BLOCK */
 #include "message.h"
 
-#define U 0x1p-24          /* relative error of one f32 operation */
-#define TINY 0x1p-125      /* absolute error of one that underflows, exp2 included */
-#define F16_OVERFLOW 65520 /* rounds to infinity */
+#define U 0x1p-24     /* relative error of one f32 operation */
+#define TINY 0x1p-125 /* absolute error of one that underflows, exp2 included */
+/* The least values that round to infinity. */
+#define F16_OVERFLOW 65520
+#define BF16_OVERFLOW 0x1.ffp127
 
 double bound_gamma(double n) {
     return n * U / (1 - n * U);
@@ -175,16 +177,15 @@ static void mask(const struct bound *bound, int64_t b, int64_t h, int64_t i, int
 /* The logits' own type: exact and computed ones may fall on different sides of a rounding. */
 static void round_score(const struct bound *bound, int64_t j) {
     enum headwise_dtype type = bound->call->options.softmax_precision;
-    double s = bound->s[j];
+    double s = bound->s[j], overflow = type == HEADWISE_F16 ? F16_OVERFLOW : BF16_OVERFLOW;
     if (type == HEADWISE_F32 || isinf(s))
         return;
-    if (type == HEADWISE_F16 && fabs(s) >= F16_OVERFLOW) {
+    if (fabs(s) >= overflow) {
         bound->s[j] = s < 0 ? -INFINITY : s;
         bound->e[j] = s < 0 ? 0 : INFINITY;
         return;
     }
-    bound->e[j] += 2 * bound_rounding(type == HEADWISE_F16 ? HEADWISE_FILE_F16 : HEADWISE_FILE_BF16,
-                                      fabs(s) + bound->e[j]);
+    bound->e[j] += 2 * bound_rounding(file_dtype(type), fabs(s) + bound->e[j]);
 }
 
 static void exponentials(struct bound *bound) {
