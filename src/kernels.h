@@ -120,6 +120,25 @@ typedef void headwise_hide_fn(float *restrict s, const uint8_t *restrict visible
 /* s[j] = s[j] + x[j] */
 typedef void headwise_add_fn(float *restrict s, const float *restrict x, ptrdiff_t n);
 
+/* Turns the pairs of m rows, n pairs each, by the angles whose cosines and sines are given. Pair j
+ * is (a, b) = (x[i][j], x[i][n + j]) in rotate_half, (x[i][2j], x[i][2j + 1]) in
+ * rotate_interleaved:
+ *   y_a = fma(a, cos[j], -(b * sin[j]));  y_b = fma(b, cos[j], a * sin[j])
+ * y may be x, with the same stride. */
+typedef void headwise_rotate_fn(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
+                                const float *restrict cos, const float *restrict sin, ptrdiff_t m,
+                                ptrdiff_t n);
+
+/* Normalizes m rows of n > 0 elements. sum(f) is 16 lanes, lane l beginning with 0 and taking f of
+ * x[l], x[l+16], ... in this order, then folded as in softmax:
+ *   norm_rms:    d[j] = x[j];  norm_layer: mean = sum(lane + x) / n;  d[j] = x[j] - mean
+ *   inverse = 1 / sqrt(sum(fma(d, d, lane)) / n + eps)
+ *   t = d[j] * inverse;  y[j] = bias == NULL ? t * weight[j] : fma(t, weight[j], bias[j])
+ * y may be x, with the same stride. */
+typedef void headwise_norm_fn(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
+                              const float *restrict weight, const float *restrict bias, ptrdiff_t m,
+                              ptrdiff_t n, float eps);
+
 /* Conversions of n elements; narrowing rounds to nearest even, keeps infinities, quiets NaN. */
 typedef void headwise_widen_fn(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n);
 typedef void headwise_narrow_fn(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n);
@@ -145,6 +164,10 @@ struct headwise_kernels {
     headwise_add_mask_fn *add_mask;
     headwise_hide_fn *hide;
     headwise_add_fn *add;
+    headwise_rotate_fn *rotate_half;
+    headwise_rotate_fn *rotate_interleaved;
+    headwise_norm_fn *norm_rms;
+    headwise_norm_fn *norm_layer;
     headwise_widen_fn *widen_f16;
     headwise_widen_fn *widen_bf16;
     headwise_narrow_fn *narrow_f16;
