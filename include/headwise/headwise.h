@@ -8,6 +8,7 @@
 #include "context.h"
 #include "isa.h"
 #include "mha.h"
+#include "positions.h"
 #include "probe.h"
 #include "statistics.h"
 #include "tensor.h"
