@@ -74,6 +74,10 @@ const float *headwise_block_keys(struct headwise_block *block, int64_t c, int n)
     return panel;
 }
 
+/* Rows of values packed at once, all columns of them: 16 KB at 128 columns, read from memory in one
+ * go. */
+enum { VALUE_ROWS = 32 };
+
 /* Packs the values of positions lo ... hi-1 into panels of KEY_BLOCK rows. */
 static void pack_values(struct headwise_block *block) {
     const struct headwise_tile *tile = block->tile;
@@ -85,7 +89,8 @@ static void pack_values(struct headwise_block *block) {
     for (int64_t t = block->lo; t < block->hi;) {
         struct headwise_rows rows = headwise_key_rows(
             plan->kernels, call, &call->v, &call->past_value, tile->batch, tile->kv_head,
-            block->first_key + t, block->hi - t, tile->worker + plan->at_rows);
+            block->first_key + t, headwise_min(block->hi - t, VALUE_ROWS),
+            tile->worker + plan->at_rows);
         for (int64_t c = 0; c < call->value_dim; c += plan->kernels->nr) {
             int n = headwise_panel_width(plan->kernels, call->value_dim, c);
             int columns = (int)headwise_min(n, call->value_dim - c);

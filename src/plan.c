@@ -7,9 +7,9 @@
  * every row; beyond this many rows it is below 3 % of the products. */
 enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
 
-/* Floats of queries and output state that a task may hold: half a megabyte, a share of the L2
- * cache. */
-enum { TILE_FLOATS = 128 * 1024 };
+/* Floats of queries and output state that a task may hold: one megabyte, a share of the L2 cache.
+ * Half as much made one head of 1024 pack its keys once per 64 rows. */
+enum { TILE_FLOATS = 256 * 1024 };
 
 /* Floats of weights that a task holds while the mean over heads is formed: 4 MB. */
 enum { MEAN_FLOATS = 1024 * 1024 };

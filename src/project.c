@@ -6,9 +6,11 @@
 #include "error.h"
 #include "plan.h"
 
-/* Rows of x per task, a multiple of every tier's tile, and inputs per pass: a slice of x (96 KB)
- * stays in the L2 cache while a slice of a panel (32 KB at 32 columns) stays in L1. */
-enum { BLOCK_ROWS = 96, BLOCK_K = 256, X_STRIDE = BLOCK_K + 16 };
+/* Most rows of x per task, a multiple of every tier's tile, and inputs per pass: a slice of x (408
+ * KB) stays in the L2 cache while a slice of a panel (32 KB at 32 columns) stays in L1. The weights
+ * come from beyond L2 once per task: with 96 rows instead of 384 a layer of width 768 took 4 %
+ * longer. */
+enum { BLOCK_ROWS = 384, BLOCK_K = 256, X_STRIDE = BLOCK_K + 16 };
 
 int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n) {
     return headwise_round_up(n, kernels->nr_min);
@@ -89,6 +91,11 @@ void headwise_projection_plan(struct headwise_projection *projection, int n_thre
         projection->n_panels +=
             headwise_ceil_div(projection->outputs[i].matrix->n, projection->kernels->nr);
     projection->row_blocks = headwise_ceil_div(projection->m, BLOCK_ROWS);
+    projection->block_rows =
+        headwise_round_up(headwise_ceil_div(projection->m, headwise_max(projection->row_blocks, 1)),
+                          projection->kernels->mr);
+    projection->row_blocks =
+        headwise_ceil_div(projection->m, headwise_max(projection->block_rows, 1));
     int64_t groups = 1;
     if (n_threads > 1 && projection->row_blocks > 0)
         groups = headwise_ceil_div(4 * n_threads, projection->row_blocks);
@@ -139,8 +146,8 @@ static void run_panels(const struct headwise_projection *projection, const float
 void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
                              int worker) {
     const struct headwise_kernels *kernels = projection->kernels;
-    int64_t row = index / projection->panel_groups * BLOCK_ROWS;
-    int64_t m = headwise_min(BLOCK_ROWS, projection->m - row);
+    int64_t row = index / projection->panel_groups * projection->block_rows;
+    int64_t m = headwise_min(projection->block_rows, projection->m - row);
     int64_t first = index % projection->panel_groups * projection->panels_per_group;
     int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
     float *slice = projection->scratch + worker * headwise_projection_floats(kernels);

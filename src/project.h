@@ -42,7 +42,7 @@ struct headwise_projection {
         int64_t y_stride;
     } outputs[HEADWISE_MAX_OUTPUTS];
     int64_t n_panels; /* of all outputs together */
-    int64_t row_blocks, panel_groups, panels_per_group;
+    int64_t block_rows, row_blocks, panel_groups, panels_per_group;
     float *scratch; /* headwise_projection_floats() for each worker */
 };
 
