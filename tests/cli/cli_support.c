@@ -32,15 +32,19 @@ static void run_child(char *const *arguments) {
 
 void cli_run(const char *first, ...) {
     enum { MAX_ARGUMENTS = 32 };
-    char *arguments[MAX_ARGUMENTS + 2] = {getenv("HEADWISE_TOOL")};
-    int n = 1, status;
+    char *arguments[MAX_ARGUMENTS + 3], *wrapper = getenv("HEADWISE_TOOL_WRAPPER");
+    int n = 0, status;
     va_list args;
-    assert_non_null(arguments[0]);
+    if (wrapper && *wrapper)
+        arguments[n++] = wrapper;
+    arguments[n++] = getenv("HEADWISE_TOOL");
+    assert_non_null(arguments[n - 1]);
     va_start(args, first);
     for (const char *a = first; a; a = va_arg(args, const char *)) {
         assert_true(n <= MAX_ARGUMENTS);
         arguments[n++] = (char *)a;
     }
+    arguments[n] = NULL;
     va_end(args);
     fflush(stdout);
     pid_t child = fork();

@@ -15,8 +15,9 @@ struct cli_result {
 /* The last run. */
 extern struct cli_result cli;
 
-/* Runs HEADWISE_TOOL with these arguments, NULL at the end. Whatever it does, a failure must print
- * exactly one line, "headwise: ...", on stderr, and success none. */
+/* Runs HEADWISE_TOOL, by HEADWISE_TOOL_WRAPPER where that is set (an emulator does not emulate what
+ * its program executes), with these arguments, NULL at the end. Whatever it does, a failure must
+ * print exactly one line, "headwise: ...", on stderr, and success none. */
 void cli_run(const char *first, ...);
 
 /* Runs and expects exit code 2 and this text in the line; nothing may have been written to "out".
