@@ -40,7 +40,7 @@ enum { SHAPE_TEXT = 192 };
 /* "[2,3,*]" in text, a size below 0 as '*'. Returns text. */
 const char *shape_text(char text[SHAPE_TEXT], int rank, const int64_t *sizes);
 
-/* What the library's type is called in a file; UINT: no such type. */
+/* What the library's type is called in a file. */
 enum headwise_file_dtype file_dtype(enum headwise_dtype dtype);
 
 #endif
