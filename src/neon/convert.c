@@ -54,22 +54,45 @@ static inline halves narrow_bf16(vec x) {
     return vmovn_u32(vbslq_u32(is_number, rounded, quiet));
 }
 
+typedef vec widen_fn(halves x);
+typedef halves narrow_fn(vec x);
+
+#define ALL static inline __attribute__((always_inline)) void
+
+ALL widen_all(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n, widen_fn *widen) {
+    ptrdiff_t j = 0;
+    for (; n - j >= 4 * LANES; j += 4 * LANES) {
+        UNROLLED
+        for (int v = 0; v < 4; v++)
+            store(dst + j + v * LANES, widen(vld1_u16(src + j + v * LANES)));
+    }
+    for (; j < n; j += LANES)
+        store_first(dst + j, widen(load_halves(src + j, n - j)), n - j);
+}
+
+ALL narrow_all(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n, narrow_fn *narrow) {
+    ptrdiff_t j = 0;
+    for (; n - j >= 4 * LANES; j += 4 * LANES) {
+        UNROLLED
+        for (int v = 0; v < 4; v++)
+            vst1_u16(dst + j + v * LANES, narrow(load(src + j + v * LANES)));
+    }
+    for (; j < n; j += LANES)
+        store_halves(dst + j, narrow(load_first(src + j, n - j)), n - j);
+}
+
 void headwise_widen_f16_neon(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_f16(load_halves(src + j, n - j)), n - j);
+    widen_all(dst, src, n, widen_f16);
 }
 
 void headwise_widen_bf16_neon(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_bf16(load_halves(src + j, n - j)), n - j);
+    widen_all(dst, src, n, widen_bf16);
 }
 
 void headwise_narrow_f16_neon(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_halves(dst + j, narrow_f16(load_first(src + j, n - j)), n - j);
+    narrow_all(dst, src, n, narrow_f16);
 }
 
 void headwise_narrow_bf16_neon(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_halves(dst + j, narrow_bf16(load_first(src + j, n - j)), n - j);
+    narrow_all(dst, src, n, narrow_bf16);
 }
