@@ -36,7 +36,7 @@ static const float zeros[NR];
 TILE load_row(vec *restrict b_row, const float **b, int vecs) {
     if (vecs == 4) {
         float32x4x4_t row = vld1q_f32_x4(*b);
-#pragma GCC unroll 16
+        UNROLLED
         for (int v = 0; v < 4; v++)
             b_row[v] = row.val[v];
     } else if (vecs == 2) {
@@ -44,7 +44,7 @@ TILE load_row(vec *restrict b_row, const float **b, int vecs) {
         b_row[0] = row.val[0];
         b_row[1] = row.val[1];
     } else {
-#pragma GCC unroll 16
+        UNROLLED
         for (int v = 0; v < vecs; v++)
             b_row[v] = load(*b + v * LANES);
     }
@@ -56,19 +56,19 @@ TILE load_row(vec *restrict b_row, const float **b, int vecs) {
 TILE step(vec *restrict acc, const vec *restrict x, int lane, const float **b, int rows, int vecs) {
     vec b_row[NR_VECS];
     load_row(b_row, b, vecs);
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = multiply_add_lane(x[i / vecs], lane, b_row[i % vecs], acc[i]);
 }
 
 TILE four_steps(vec *restrict acc, const vec *restrict x, const float **b, int rows, int vecs) {
-#pragma GCC unroll 16
+    UNROLLED
     for (int lane = 0; lane < LANES; lane++)
         step(acc, x, lane, b, rows, vecs);
 }
 
 TILE load_four(vec *restrict x, const float **a, int rows) {
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows; i++) {
         x[i] = load(a[i]);
         a[i] += LANES;
@@ -76,7 +76,7 @@ TILE load_four(vec *restrict x, const float **a, int rows) {
 }
 
 TILE load_one(vec *restrict x, const float **a, int rows) {
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows; i++)
         x[i] = broadcast(*a[i]++);
 }
@@ -85,7 +85,7 @@ TILE load_one(vec *restrict x, const float **a, int rows) {
 TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
                 const struct product *p, ptrdiff_t first, int rows, int vecs) {
     const float *b = p->b, *end8 = b + (p->k & -8) * vecs * LANES, *a[MR];
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows; i++)
         a[i] = p->a + (first + i) * p->a_stride;
     if (rows == 4 && vecs == 4 && b != end8) {
@@ -93,7 +93,7 @@ TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
     } else if (rows == 1 && vecs == 4 && b != end8) {
         steps_of_one_row(acc, start, a, &b, end8);
     } else {
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = load(start + i / vecs * start_stride + i % vecs * LANES);
     }

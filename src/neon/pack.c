@@ -33,15 +33,15 @@ static inline __attribute__((always_inline)) void pack_full(float *restrict pane
                                                             const float *restrict src,
                                                             ptrdiff_t src_stride, ptrdiff_t k) {
     const float *row[16];
-#pragma GCC unroll 16
+    UNROLLED
     for (int j = 0; j < n; j++)
         row[j] = src + j * src_stride;
     for (const float *end = panel + (k & -LANES) * n; panel != end; panel += LANES * n) {
-#pragma GCC unroll 16
+        UNROLLED
         for (int j = 0; j < n; j += TURNED) {
             vec tile[TURNED];
             load_turned(tile, row + j);
-#pragma GCC unroll 16
+            UNROLLED
             for (int r = 0; r < LANES; r++) {
                 store(panel + r * n + j, tile[r]);
                 store(panel + r * n + j + LANES, tile[LANES + r]);
@@ -81,12 +81,12 @@ void headwise_pack_transposed_neon(float *restrict panel, int n, const float *re
 static inline __attribute__((always_inline)) void
 copy_row(float *restrict dst, const float *restrict src, int vecs, vec probe[2]) {
     vec x[NR / LANES];
-#pragma GCC unroll 16
+    UNROLLED
     for (int v = 0; v < vecs; v++) {
         x[v] = load(src + v * LANES);
         store(dst + v * LANES, x[v]);
     }
-#pragma GCC unroll 16
+    UNROLLED
     for (int v = 0; v < vecs; v += 2)
         probe[v / 2] = multiply_add(x[v], v + 1 < vecs ? x[v + 1] : x[v], probe[v / 2]);
 }

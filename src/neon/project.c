@@ -5,15 +5,15 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) 
     float *c = p->c + first * p->c_stride;
     accumulate(acc, p->resume ? c : zeros, p->resume ? p->c_stride : 0, p, first, rows, vecs);
     if (p->bias != NULL) {
-#pragma GCC unroll 16
+        UNROLLED
         for (int v = 0; v < vecs; v++) {
             vec bias = load(p->bias + v * LANES);
-#pragma GCC unroll 16
+            UNROLLED
             for (int i = 0; i < rows; i++)
                 acc[i * vecs + v] = add(acc[i * vecs + v], bias);
         }
     }
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         store(c + i / vecs * p->c_stride + i % vecs * LANES, acc[i]);
 }

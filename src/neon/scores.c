@@ -4,10 +4,10 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[MR * NR_VECS];
     accumulate(acc, zeros, 0, p, first, rows, vecs);
     vec scale = broadcast(p->scale);
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows; i++) {
         float *row = p->c + (first + i) * p->c_stride;
-#pragma GCC unroll 16
+        UNROLLED
         for (int v = 0; v < vecs; v++)
             store(row + v * LANES, multiply(scale, acc[i * vecs + v]));
     }

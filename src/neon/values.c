@@ -3,12 +3,12 @@
 TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
     vec acc[MR * NR_VECS];
     accumulate(acc, zeros, 0, p, first, rows, vecs);
-#pragma GCC unroll 16
+    UNROLLED
     for (int i = 0; i < rows; i++) {
         float *row = p->c + (first + i) * p->c_stride;
         vec alpha = broadcast(p->alpha[first + i]);
         vec beta = broadcast(p->beta[first + i]);
-#pragma GCC unroll 16
+        UNROLLED
         for (int v = 0; v < vecs; v++) {
             vec block = multiply(beta, acc[i * vecs + v]);
             store(row + v * LANES, multiply_add(load(row + v * LANES), alpha, block));

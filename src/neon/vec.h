@@ -11,6 +11,13 @@
 
 #define LOG2E 1.44269504088896340736f
 
+/* Before a loop whose count is a constant: arrays it indexes can then be registers. */
+#ifdef __clang__
+#define UNROLLED _Pragma("clang loop unroll(full)")
+#else
+#define UNROLLED _Pragma("GCC unroll 32")
+#endif
+
 typedef float32x4_t vec;
 
 enum { LANES = 4, MR = 4, NR = 16, NR_MIN = 4, SUM_VECS = HEADWISE_SUM_LANES / LANES };
