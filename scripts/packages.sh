@@ -16,6 +16,12 @@ apt_install() {
     install -y --no-install-recommends "$@" >/dev/null
 }
 
+# Lets apt find packages of another architecture, once its lists are fetched anew.
+add_architecture() {
+  [ "$1" = "$(dpkg --print-architecture)" ] || dpkg --print-foreign-architectures | grep -qx "$1" ||
+    $package_sudo dpkg --add-architecture "$1"
+}
+
 install_packages() {
   if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "This is no Debian system: expecting these packages, or their like, to be installed: $*" >&2
@@ -35,6 +41,9 @@ install_packages() {
     package_sudo=sudo
   fi
   echo "installing$package_missing"
+  for package_name in $package_missing; do
+    case $package_name in *:*) add_architecture "${package_name##*:}" ;; esac
+  done
   # A fresh machine has no lists of packages, an old one has stale ones: fetch them where needed.
   # shellcheck disable=SC2086
   apt_install $package_missing 2>/dev/null ||
