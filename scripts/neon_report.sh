@@ -35,8 +35,9 @@ build_all() {
 }
 
 table_of_loops() {
-  echo "| tile | steps | instructions | per multiply-add | $(echo $cpus | sed 's/ / | /g') |"
-  echo "|---|--:|--:|--:|$(echo $cpus | sed 's/[^ ][^ ]* */--:|/g')"
+  echo "| tile | steps | instructions | per multiply-add | $(echo "$cpus" | sed 's/ / | /g') |"
+  echo "|---|--:|--:|--:|$(echo "$cpus" | sed 's/[^ ][^ ]* */--:|/g')"
+  # shellcheck disable=SC2086
   python3 scripts/neon/loops.py aarch64-linux-gnu-objdump "$LLVM_MCA" \
     "$(ls $build/libheadwise-neon.a.p/*"$1".c.o)" "$2" $cpus
 }
