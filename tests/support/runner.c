@@ -37,6 +37,12 @@ int test_tiers(enum headwise_isa tiers[4]) {
     return n;
 }
 
+int64_t test_share(void) {
+    const char *text = getenv("HEADWISE_TEST_SHARE");
+    long share = text != NULL ? strtol(text, NULL, 10) : 1;
+    return share >= 1 ? share : 1;
+}
+
 void test_skip(const char *why) {
     print_message("skipped: %s\n", why);
     skip();

@@ -35,6 +35,11 @@ int test_run_once(const struct test_case *cases, size_t n_cases);
 /* Says why, then skips the case. */
 void test_skip(const char *why);
 
+/* Under emulation a processor is 20 times slower: HEADWISE_TEST_SHARE=n keeps every n-th
+ * combination of the largest grids, 1 (all) by default. Use a number without the factors 2 and 3,
+ * in whose turn types and options go round. */
+int64_t test_share(void);
+
 /* The tiers a test may run on: the usable ones, or HEADWISE_TEST_ISA's alone. Returns their
  * number, at most 4. */
 int test_tiers(enum headwise_isa tiers[4]);
