@@ -20,7 +20,8 @@ static void write_uniform(int64_t n_queries, int64_t n_keys, const char *metadat
         CLI_TENSOR("K", ones, 1, 1, n_keys, 1),
         CLI_TENSOR("V", counts, 1, 1, n_keys, 1),
     };
-    memcpy(tensors + 3, more, n_more * sizeof *more);
+    for (size_t i = 0; i < n_more; i++)
+        tensors[3 + i] = more[i];
     cli_write("in", tensors, 3 + n_more, metadata);
 }
 

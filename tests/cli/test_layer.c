@@ -91,7 +91,8 @@ static void write_layer(const char *metadata, const struct headwise_file_tensor 
         CLI_TENSOR("W_K", identity, 2, 2), CLI_TENSOR("W_V", w_v, 2, 2),
         CLI_TENSOR("W_O", w_o, 2, 3),
     };
-    memcpy(tensors + 5, more, n_more * sizeof *more);
+    for (size_t i = 0; i < n_more; i++)
+        tensors[5 + i] = more[i];
     cli_write("in", tensors, 5 + n_more, metadata);
 }
 
