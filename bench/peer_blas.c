@@ -7,6 +7,8 @@
  *   openblas MICROSECONDS ERROR
  * with the largest deviation of sampled rows from float64, relative to the largest value. Exit
  * status 1 where that is above 1e-4, or the case is none. */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
