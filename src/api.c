@@ -46,11 +46,10 @@ enum headwise_status headwise_attention(headwise_context *context, const struct 
         .v_type = v->dtype,
     };
     status = headwise_check_call(&call, where, &shape, options);
+    if (status == HEADWISE_OK)
+        status = headwise_check_operator(where, &call);
     if (status != HEADWISE_OK)
         return status;
-    if (call.probe.contributions)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: contributions need W_O: ask a layer's forward call", where);
     call.y = *y;
     call.q = *q;
     call.k = *k;
@@ -146,6 +145,8 @@ enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *c
         status = resolve_sizes(&resolved);
     if (status == HEADWISE_OK)
         status = check_weights(&resolved);
+    if (status == HEADWISE_OK)
+        status = headwise_check_heads_config(&resolved);
     if (status != HEADWISE_OK)
         return status;
     return headwise_mha_build(mha, context, &resolved);
@@ -162,6 +163,10 @@ static enum headwise_status check_forward(headwise_context *context, const headw
     if (status == HEADWISE_OK && memory)
         status =
             headwise_check_tensor(where, "memory", memory, false, x->size[0], 1, -1, mha->d_memory);
+    if (status == HEADWISE_OK && memory && mha->rotary)
+        status = headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "%s: memory is given, but a layer with rotary has no positions for it", where);
     if (status == HEADWISE_OK && !memory && mha->d_memory != mha->d_model)
         status = headwise_fail(HEADWISE_ERR_INVALID,
                                "%s: memory is NULL, but d_memory %lld differs from d_model %lld",
@@ -192,6 +197,8 @@ enum headwise_status headwise_mha_forward(headwise_context *context, const headw
         .v_type = HEADWISE_F32,
     };
     status = headwise_check_call(&call, "mha", &shape, options);
+    if (status == HEADWISE_OK)
+        status = headwise_check_layer_positions("mha", mha, &call, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x, .memory = memory};

@@ -241,11 +241,10 @@ enum headwise_status headwise_attention_cached(headwise_context *context,
         .first_sequence = first_sequence,
     };
     status = headwise_check_call(&call, where, &shape, options);
+    if (status == HEADWISE_OK)
+        status = headwise_check_operator(where, &call);
     if (status != HEADWISE_OK)
         return status;
-    if (call.probe.contributions)
-        return headwise_fail(HEADWISE_ERR_INVALID, "%s: contributions need W_O: ask a layer's call",
-                             where);
     call.y = *y;
     call.q = *q;
     return headwise_tensor_empty(y) ? HEADWISE_OK : headwise_attention_run(context, &call);

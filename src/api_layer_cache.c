@@ -58,6 +58,10 @@ enum headwise_status headwise_mha_append(headwise_context *context, const headwi
                             memory->size[2], NULL);
     if (status != HEADWISE_OK || memory->size[0] == 0 || memory->size[2] == 0)
         return status;
+    call.options.positions = given.positions;
+    status = headwise_check_layer_positions(where, mha, &call, memory->size[2]);
+    if (status != HEADWISE_OK)
+        return status;
     struct headwise_mha_io io = {.memory = memory, .appended = cache};
     return headwise_mha_run(context, mha, &io, &call);
 }
@@ -76,6 +80,8 @@ enum headwise_status headwise_mha_attend(headwise_context *context, const headwi
     if (status == HEADWISE_OK)
         status = check_call(&call, where, mha, cache, first_sequence, x->size[0], x->size[2], 0,
                             options);
+    if (status == HEADWISE_OK)
+        status = headwise_check_layer_positions(where, mha, &call, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x};
@@ -102,6 +108,8 @@ enum headwise_status headwise_mha_forward_cached(headwise_context *context, cons
     if (status == HEADWISE_OK)
         status = check_call(&call, where, mha, cache, first_sequence, x->size[0], x->size[2],
                             x->size[2], options);
+    if (status == HEADWISE_OK)
+        status = headwise_check_layer_positions(where, mha, &call, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x, .appended = cache};

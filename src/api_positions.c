@@ -10,24 +10,6 @@
 #include "rotate.h"
 #include "tensor.h"
 
-enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
-                                              int64_t batch, int64_t rows, int64_t first,
-                                              int64_t n_positions) {
-    if (!positions && batch > 0 && rows > 0 && rows > n_positions - first)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: rows stand at positions %lld to %lld, but the table ends at %lld",
-                             where, (long long)first, (long long)(first + rows - 1),
-                             (long long)(n_positions - 1));
-    for (int64_t at = 0; positions && at < batch * rows; at++) {
-        if (positions[at] < 0 || positions[at] >= n_positions)
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: positions[%lld][%lld] is %lld, expected 0 to %lld", where,
-                                 (long long)(at / rows), (long long)(at % rows),
-                                 (long long)positions[at], (long long)(n_positions - 1));
-    }
-    return HEADWISE_OK;
-}
-
 /* A number that must be finite and above least; 0 stands for its default. */
 static enum headwise_status check_number(const char *name, double *x, double least,
                                          double default_value) {

@@ -324,3 +324,34 @@ enum headwise_status headwise_check_call(struct headwise_call *call, const char 
         status = check_probe(call, where);
     return status;
 }
+
+enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
+                                              int64_t batch, int64_t rows, int64_t first,
+                                              int64_t n_positions) {
+    if (!positions && batch > 0 && rows > 0 && (first < 0 || rows > n_positions - first))
+        return headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "%s: rows stand at positions %lld to %lld, expected 0 to %lld, the end "
+            "of the table",
+            where, (long long)first, (long long)(first + rows - 1), (long long)(n_positions - 1));
+    for (int64_t at = 0; positions && at < batch * rows; at++) {
+        if (positions[at] < 0 || positions[at] >= n_positions)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: positions[%lld][%lld] is %lld, expected 0 to %lld", where,
+                                 (long long)(at / rows), (long long)(at % rows),
+                                 (long long)positions[at], (long long)(n_positions - 1));
+    }
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_check_operator(const char *where, const struct headwise_call *call) {
+    if (call->probe.contributions)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: contributions need W_O: ask a layer's forward call", where);
+    if (call->options.positions)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: positions are for layers with rotary: turn q and k with "
+                             "headwise_rotate()",
+                             where);
+    return HEADWISE_OK;
+}

@@ -42,4 +42,13 @@ enum headwise_status headwise_check_room(const char *where, const headwise_cache
 /* The largest length of these sequences. */
 int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, int64_t n);
 
+/* HEADWISE_ERR_INVALID, with where before the text, unless each of the batch * rows positions is in
+ * [0, n_positions). positions NULL: those of every batch entry are first, first + 1, ... */
+enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
+                                              int64_t batch, int64_t rows, int64_t first,
+                                              int64_t n_positions);
+
+/* That a call without a layer asks for nothing that only a layer has. */
+enum headwise_status headwise_check_operator(const char *where, const struct headwise_call *call);
+
 #endif

@@ -1,7 +1,11 @@
 #include "check_layer.h"
 
+#include <math.h>
+
 #include "check.h"
 #include "error.h"
+#include "head_rows.h"
+#include "rotary.h"
 
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,
                                           const headwise_mha *mha) {
@@ -32,5 +36,47 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
             where, (long long)headwise_cache_n_kv_heads(cache),
             (long long)headwise_cache_head_dim(cache), (long long)headwise_cache_value_dim(cache),
             (long long)mha->n_kv_heads, (long long)mha->head_dim, (long long)mha->value_dim);
+    return status;
+}
+
+enum headwise_status headwise_check_heads_config(struct headwise_mha_config *config) {
+    const headwise_rotary *rotary = config->rotary;
+    if (rotary && rotary->rotary_dim > config->head_dim)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: rotary turns %lld components, a head has %lld",
+                             (long long)rotary->rotary_dim, (long long)config->head_dim);
+    if (rotary && config->d_memory != config->d_model)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: a layer with rotary has no memory: d_memory is %lld, expected "
+                             "d_model %lld",
+                             (long long)config->d_memory, (long long)config->d_model);
+    if ((config->q_norm_bias && !config->q_norm) || (config->k_norm_bias && !config->k_norm))
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s_norm_bias is given without %s_norm",
+                             config->q_norm ? "k" : "q", config->q_norm ? "k" : "q");
+    if ((unsigned)config->norm > HEADWISE_NORM_LAYER)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha: norm is %d, no headwise_norm",
+                             (int)config->norm);
+    if (!isfinite(config->norm_eps) || config->norm_eps < 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: norm_eps is %g, expected a finite number above 0, or 0",
+                             (double)config->norm_eps);
+    if (config->norm_eps == 0)
+        config->norm_eps = 1e-6f;
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_check_layer_positions(const char *where, const headwise_mha *mha,
+                                                    const struct headwise_call *call,
+                                                    int64_t n_rows) {
+    if (!mha->rotary)
+        return HEADWISE_OK;
+    int64_t n_positions = mha->rotary->n_positions;
+    if (call->options.positions)
+        return headwise_check_positions(where, call->options.positions, call->batch, n_rows, 0,
+                                        n_positions);
+    enum headwise_status status = HEADWISE_OK;
+    for (int64_t b = 0; b < call->batch && status == HEADWISE_OK; b++)
+        status = headwise_check_positions(where, NULL, 1, n_rows,
+                                          headwise_first_position(call, b, n_rows), n_positions);
     return status;
 }

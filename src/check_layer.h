@@ -15,4 +15,13 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
                                                 const headwise_cache *cache, int64_t first_sequence,
                                                 int64_t n);
 
+/* Rotary and norm of a config whose sizes are resolved; fills in the default of norm_eps. */
+enum headwise_status headwise_check_heads_config(struct headwise_mha_config *config);
+
+/* That the positions of the rows that the call projects, n_rows of each batch entry, are in the
+ * layer's rotary table. */
+enum headwise_status headwise_check_layer_positions(const char *where, const headwise_mha *mha,
+                                                    const struct headwise_call *call,
+                                                    int64_t n_rows);
+
 #endif

@@ -110,6 +110,21 @@ static struct scratch_map map_scratch(struct headwise_forward *forward, int n_th
     return map;
 }
 
+static struct headwise_head_rows head_rows(const struct headwise_forward *forward,
+                                           const struct headwise_head_norm *norm,
+                                           const struct headwise_tensor *heads) {
+    return (struct headwise_head_rows){
+        .kernels = forward->kernels,
+        .call = forward->call,
+        .mha = forward->mha,
+        .norm = norm,
+        .data = headwise_changes_head_rows(forward->mha, norm) ? heads->data : NULL,
+        .n_rows = heads->size[2],
+        .n_heads = heads->size[1],
+        .stride = heads->stride[2],
+    };
+}
+
 static void bind_keys(struct headwise_forward *forward, const struct scratch_map *map,
                       float *scratch) {
     const headwise_mha *mha = forward->mha;
@@ -124,6 +139,7 @@ static void bind_keys(struct headwise_forward *forward, const struct scratch_map
         forward->inputs[1] = projection_of(forward, &forward->memory, mha->k.k);
         from = &forward->inputs[1];
     }
+    forward->k_rows = head_rows(forward, &mha->k_norm, &k);
     add_output(from, &mha->k, k.data, forward->k_stride);
     add_output(from, &mha->v, v.data, forward->v_stride);
     if (forward->appends) {
@@ -147,6 +163,7 @@ static void bind_queries(struct headwise_forward *forward, const struct scratch_
                          call->head_dim, forward->q_stride);
     call->y = heads_view(forward->heads, call->batch, call->n_heads, call->n_queries,
                          call->value_dim, forward->context_stride);
+    forward->q_rows = head_rows(forward, &mha->q_norm, &call->q);
     add_output(&forward->inputs[0], &mha->q, call->q.data, forward->q_stride);
     forward->output = (struct headwise_projection){
         .kernels = forward->kernels,

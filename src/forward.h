@@ -4,6 +4,7 @@
 
 #include "attention.h"
 #include "cache.h"
+#include "head_rows.h"
 #include "mha.h"
 
 /* A matrix of f32 rows: the caller's memory where its form allows, else scratch. */
@@ -15,9 +16,10 @@ struct headwise_matrix_view {
     float *data;
 };
 
-/* One call. What it does, in this order: inputs to f32; projections; keys and values into a cache;
- * attention; contributions; output projection; output to its type. has_queries and has_keys say
- * which of it there is: a call that only appends has no queries, one that only attends no keys. */
+/* One call. What it does, in this order: inputs to f32; projections; norm and rotation of queries
+ * and keys; keys and values into a cache; attention; contributions; output projection; output to
+ * its type. has_queries and has_keys say which of it there is: a call that only appends has no
+ * queries, one that only attends no keys. */
 struct headwise_forward {
     const headwise_mha *mha;
     const struct headwise_kernels *kernels;
@@ -32,6 +34,7 @@ struct headwise_forward {
     struct headwise_projection inputs[2]; /* from x, and from memory */
     int n_inputs;
     struct headwise_projection output;
+    struct headwise_head_rows q_rows, k_rows; /* data NULL: nothing to be done to them */
     struct headwise_attention_job attention;
     struct headwise_cache_append append;
     int64_t q_stride, k_stride, v_stride, context_stride;

@@ -51,6 +51,25 @@ static void input_task(void *arg, int64_t index, int worker) {
         headwise_projection_run(&forward->inputs[1], index - first, worker);
 }
 
+static int64_t head_blocks(const struct headwise_forward *forward,
+                           const struct headwise_head_rows *rows) {
+    return rows->data ? headwise_ceil_div(forward->call->batch * rows->n_rows, TASK_ROWS) : 0;
+}
+
+static void heads_task(void *arg, int64_t index, int worker) {
+    const struct headwise_forward *forward = arg;
+    const struct headwise_head_rows *rows = &forward->q_rows;
+    int64_t q_blocks = head_blocks(forward, rows);
+    (void)worker;
+    if (index >= q_blocks) {
+        rows = &forward->k_rows;
+        index -= q_blocks;
+    }
+    int64_t first = index * TASK_ROWS;
+    headwise_head_rows_run(rows, first,
+                           headwise_min(first + TASK_ROWS, forward->call->batch * rows->n_rows));
+}
+
 static void output_task(void *arg, int64_t index, int worker) {
     const struct headwise_forward *forward = arg;
     headwise_projection_run(&forward->output, index, worker);
@@ -101,6 +120,9 @@ static int key_phases(struct headwise_forward *forward, struct headwise_phase *p
     for (int i = 0; i < forward->n_inputs; i++)
         tasks += headwise_projection_tasks(&forward->inputs[i]);
     phases[n++] = phase_of(forward, tasks, input_task);
+    tasks = head_blocks(forward, &forward->q_rows) + head_blocks(forward, &forward->k_rows);
+    if (tasks > 0)
+        phases[n++] = phase_of(forward, tasks, heads_task);
     if (forward->appends)
         phases[n++] = headwise_cache_append_phase(&forward->append);
     return n;

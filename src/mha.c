@@ -3,6 +3,44 @@
 #include "alloc.h"
 #include "error.h"
 
+/* A copy of n floats, each plus added; NULL stays NULL. */
+static enum headwise_status copy_row(float **copy, const struct headwise_allocator *allocator,
+                                     const float *row, int64_t n, float added) {
+    if (!row)
+        return HEADWISE_OK;
+    *copy = headwise_alloc(allocator, (size_t)n * sizeof(float));
+    if (!*copy)
+        return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a norm of %lld",
+                             (long long)n);
+    for (int64_t j = 0; j < n; j++)
+        (*copy)[j] = row[j] + added;
+    return HEADWISE_OK;
+}
+
+static enum headwise_status copy_norms(headwise_mha *mha,
+                                       const struct headwise_mha_config *config) {
+    const struct {
+        float **copy;
+        const float *row;
+        float added;
+    } rows[] = {
+        {&mha->q_norm.weight, config->q_norm, config->norm_adds_one ? 1.0f : 0.0f},
+        {&mha->k_norm.weight, config->k_norm, config->norm_adds_one ? 1.0f : 0.0f},
+        {&mha->q_norm.bias, config->q_norm_bias, 0.0f},
+        {&mha->k_norm.bias, config->k_norm_bias, 0.0f},
+    };
+    enum headwise_status status = HEADWISE_OK;
+    for (int i = 0; i < 4 && status == HEADWISE_OK; i++)
+        status = copy_row(rows[i].copy, &mha->allocator, rows[i].row, mha->head_dim, rows[i].added);
+    return status;
+}
+
+static void release_norm(const headwise_mha *mha, const struct headwise_head_norm *norm) {
+    size_t bytes = (size_t)mha->head_dim * sizeof(float);
+    headwise_release(&mha->allocator, norm->weight, bytes);
+    headwise_release(&mha->allocator, norm->bias, bytes);
+}
+
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config) {
     headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
@@ -17,6 +55,9 @@ enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *co
         .n_kv_heads = config->n_kv_heads,
         .head_dim = config->head_dim,
         .value_dim = config->value_dim,
+        .rotary = config->rotary,
+        .norm = config->norm,
+        .norm_eps = config->norm_eps,
         .allocator = context->allocator,
     };
     const struct {
@@ -33,15 +74,14 @@ enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *co
          config->n_kv_heads * config->value_dim},
         {&created->o, config->w_o, config->b_o, config->n_heads * config->value_dim, config->d_out},
     };
-    for (int i = 0; i < 4; i++) {
-        enum headwise_status status =
-            headwise_matrix_create(matrices[i].matrix, context->kernels, &context->allocator,
-                                   matrices[i].weights, config->weight_dtype, config->layout,
-                                   matrices[i].inputs, matrices[i].outputs, matrices[i].bias);
-        if (status != HEADWISE_OK) {
-            headwise_mha_destroy(created);
-            return status;
-        }
+    enum headwise_status status = copy_norms(created, config);
+    for (int i = 0; i < 4 && status == HEADWISE_OK; i++)
+        status = headwise_matrix_create(matrices[i].matrix, context->kernels, &context->allocator,
+                                        matrices[i].weights, config->weight_dtype, config->layout,
+                                        matrices[i].inputs, matrices[i].outputs, matrices[i].bias);
+    if (status != HEADWISE_OK) {
+        headwise_mha_destroy(created);
+        return status;
     }
     *mha = created;
     return HEADWISE_OK;
@@ -55,6 +95,8 @@ void headwise_mha_destroy(headwise_mha *mha) {
     headwise_matrix_destroy(&mha->k, &allocator);
     headwise_matrix_destroy(&mha->v, &allocator);
     headwise_matrix_destroy(&mha->o, &allocator);
+    release_norm(mha, &mha->q_norm);
+    release_norm(mha, &mha->k_norm);
     headwise_release(&allocator, mha, sizeof *mha);
 }
 

@@ -6,11 +6,20 @@
 #include "context.h"
 #include "project.h"
 
+/* Norm of each head; weight NULL: none. Copies, [head_dim]. */
+struct headwise_head_norm {
+    float *weight, *bias;
+};
+
 struct headwise_mha {
     enum headwise_isa isa; /* the tier that the weights are packed for */
     int64_t d_model, d_memory, d_out;
     int64_t n_heads, n_kv_heads, head_dim, value_dim;
     struct headwise_matrix q, k, v, o;
+    const headwise_rotary *rotary; /* the caller's, or NULL */
+    struct headwise_head_norm q_norm, k_norm;
+    enum headwise_norm norm;
+    float norm_eps;
     struct headwise_allocator allocator;
 };
 

@@ -24,10 +24,4 @@ static inline headwise_rotate_fn *headwise_rotate_kernel(const struct headwise_k
     return pairs == HEADWISE_PAIRS_HALF ? kernels->rotate_half : kernels->rotate_interleaved;
 }
 
-/* HEADWISE_ERR_INVALID, with where before the text, unless each of the batch * rows positions is in
- * [0, n_positions). positions NULL: those of every batch entry are first, first + 1, ... */
-enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
-                                              int64_t batch, int64_t rows, int64_t first,
-                                              int64_t n_positions);
-
 #endif

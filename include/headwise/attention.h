@@ -93,6 +93,12 @@ struct headwise_attention_options {
      * models use as a place to attend to nothing); all other limits hold for them too. The keys
      * between them and the window are not touched. 0 or more; without a window of no effect. */
     int64_t window_first;
+
+    /* Layers with rotary: [B][S], the position of each row of x, 0 ... n_positions-1 of the layer's
+     * table. NULL: number of past keys + row; with a cache, the row's place in its sequence. They
+     * turn queries and keys, and neither hide a key nor enter a bias. A layer without rotary does
+     * not read them, the operator refuses them. */
+    const int64_t *positions;
 };
 
 /* y = attention(q, k, v).

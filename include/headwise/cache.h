@@ -143,8 +143,9 @@ headwise_mha_forward_cached(headwise_context *context, const headwise_mha *mha,
 
 /* The two halves of it. append projects memory (n, 1, L, d_memory) to keys and values and appends
  * them; attend lets x (n, 1, S, d_model) attend to what the cache holds and appends nothing: cross
- * attention computes the memory's keys once and attends for every step of the decoder.
- * Of options append uses only what concerns keys before the scores. Errors as above. */
+ * attention computes the memory's keys once and attends for every step of the decoder. With rotary
+ * memory is the sequence itself, and its rows stand at their places in it.
+ * Of options append reads positions only. Errors as above. */
 HEADWISE_API enum headwise_status
 headwise_mha_append(headwise_context *context, const headwise_mha *mha, headwise_cache *cache,
                     int64_t first_sequence, const struct headwise_tensor *memory,

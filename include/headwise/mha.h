@@ -3,6 +3,7 @@
 #define HEADWISE_MHA_H
 
 #include "attention.h"
+#include "positions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,15 @@ extern "C" {
 enum headwise_layout {
     HEADWISE_OUT_IN = 0, /* [out][in], y = W x: PyTorch's Linear */
     HEADWISE_IN_OUT = 1  /* [in][out], y = x W: GPT-2's Conv1D, most papers */
+};
+
+/* What becomes of each head of the queries, or of the keys, after its projection: n = D components
+ * x, weight w, bias b (0 where there is none).
+ *   RMS    x / sqrt(mean(x^2) + eps) * w + b
+ *   LAYER  (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + b */
+enum headwise_norm {
+    HEADWISE_NORM_RMS = 0,  /* Qwen 3, Gemma 3 */
+    HEADWISE_NORM_LAYER = 1 /* Phi with qk_layernorm */
 };
 
 /* Zero in a size means the default behind it. Sizes are in elements. */
@@ -40,30 +50,48 @@ struct headwise_mha_config {
     const float *b_k;
     const float *b_v;
     const float *b_o;
+
+    /* Turns queries and keys by their positions, after bias and norm. The same table may serve any
+     * number of layers; it is not copied and must outlive the layer. rotary_dim is at most D;
+     * d_memory must be d_model. NULL: none. */
+    const headwise_rotary *rotary;
+
+    /* Norm of each head: weights [D], shared by the heads, NULL: none; biases [D] or NULL. */
+    const float *q_norm;
+    const float *k_norm;
+    const float *q_norm_bias;
+    const float *k_norm_bias;
+    enum headwise_norm norm; /* of both */
+    float norm_eps;          /* > 0; 0: 1e-6 */
+    bool norm_adds_one;      /* the weights are 1 + q_norm, 1 + k_norm (Gemma) */
 };
 
 typedef struct headwise_mha headwise_mha;
 
 /* Packs the weights for the context's tier, with the context's allocator and threads, and stores
- * the layer in *mha. Everything is copied: the caller's arrays may be freed afterwards. The layer
- * is immutable: any number of threads may use it at once, each with its own context of the same
- * tier. It does not refer to the context afterwards, but its allocator must stay usable.
+ * the layer in *mha. Arrays are copied and may be freed afterwards. The layer is immutable: any
+ * number of threads may use it at once, each with its own context of the same tier. It does not
+ * refer to the context afterwards, but its allocator must stay usable.
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a size is negative, required and 0, or
  * overflows, H is not divisible by Hkv, d_model not by H where head_dim is 0, a type is not
- * allowed. HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
+ * allowed, rotary or norm do not fit as said above, a norm has a bias but no weights.
+ * HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
 HEADWISE_API enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
                                                       const struct headwise_mha_config *config);
 
 /* Frees the layer. NULL is allowed. */
 HEADWISE_API void headwise_mha_destroy(headwise_mha *mha);
 
-/* y = concat over heads (gate_h * attention_h(x W_Q + b_Q, m W_K + b_K, m W_V + b_V)) W_O + b_O
+/* y = concat over heads (gate_h * attention_h(q, k, v)) W_O + b_O
+ *   q = rotary(norm(x W_Q + b_Q)), k = rotary(norm(m W_K + b_K)), v = m W_V + b_V
  *   x (B, 1, S, d_model), y (B, 1, S, d_out), memory m (B, 1, L, d_memory), or NULL: m = x, which
- *   needs d_memory = d_model. F32, F16 or BF16, each on its own.
+ *   needs d_memory = d_model. F32, F16 or BF16, each on its own. A layer with rotary takes no
+ *   memory: there are no positions for it.
  * options as in headwise_attention, with H, Hkv, D, Dv of the layer; past_key, past_value and
- * present_* are in the form after the projection. options may be NULL.
+ * present_* are in the form of k and v, after norm and rotary. options may be NULL.
  * y may not overlap x or memory.
- * HEADWISE_ERR_INVALID as in headwise_attention, and where the context's tier is not the layer's.
+ * HEADWISE_ERR_INVALID as in headwise_attention, and: the context's tier is not the layer's, a
+ * layer with rotary gets a memory or a position outside its table.
  * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
 HEADWISE_API enum headwise_status
 headwise_mha_forward(headwise_context *context, const headwise_mha *mha,

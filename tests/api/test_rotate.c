@@ -242,7 +242,7 @@ static void bad_options_are_refused(enum headwise_isa isa) {
     expect_refused(context, &y, &x, &o, "rotate: positions[0][2] is 4, expected 0 to 3");
     o = good;
     o.n_rows = 2;
-    expect_refused(context, &y, &x, &o, "rotate: rows stand at positions 0 to 2, but the table");
+    expect_refused(context, &y, &x, &o, "rotate: rows stand at positions 0 to 2, expected 0 to 1");
     o.n_rows = -1;
     expect_refused(context, &y, &x, &o, "rotate: n_rows is -1,");
     o = good;
@@ -262,7 +262,7 @@ static void bad_options_are_refused(enum headwise_isa isa) {
     o.rotary = rotary;
     expect_refused(context, &y, &x, &o, "rotate: both rotary and tables are given");
     o.cos = o.sin = NULL;
-    expect_refused(context, &y, &x, &o, "rotate: rows stand at positions 0 to 2, but the table");
+    expect_refused(context, &y, &x, &o, "rotate: rows stand at positions 0 to 2, expected 0 to 1");
     o.size = 0;
     expect_refused(context, &y, &x, &o, "rotate: options: size is 0");
     expect_refused(context, &y, &x, NULL, "rotate: options is NULL");

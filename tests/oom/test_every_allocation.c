@@ -23,6 +23,8 @@ static void make_scene(struct scene *scene) {
     scene->config = (struct headwise_mha_config){
         .d_model = 36, .n_heads = 4, .n_kv_heads = 2, .weight_dtype = HEADWISE_F16};
     layer_fill_weights(&rng, &scene->config, true);
+    scene->config.q_norm = scene->config.k_norm = scene->config.b_q; /* 9 of its 36 floats */
+    scene->config.q_norm_bias = scene->config.k_norm_bias = scene->config.b_q;
     scene->operator_call = call_make(&rng, &shape, HEADWISE_F16, 0);
     call_probe(&scene->operator_call, CALL_ALL, HEADWISE_SCORES_SCALED);
     scene->layer_call = layer_call_make(&rng, &scene->config, 2, 300, -1, HEADWISE_F16);

@@ -25,6 +25,7 @@ struct hash_case {
     float q_scale, softcap;
     int mask; /* 0: none, 1: bool, 2: f32 */
     enum headwise_score_stage stage;
+    int biases; /* bits: 1 sinks, 2 ALiBi, 4 relative bias, 8 the first keys in sight */
 };
 
 #define F32 HEADWISE_F32
@@ -35,26 +36,31 @@ struct hash_case {
 #define BOTTOM HEADWISE_CAUSAL_BOTTOM_RIGHT
 
 static const struct hash_case hash_cases[] = {
-    {"plain", {1, 2, 2, 17, 33, 16, 16}, F32, NONE, 0, 0, 1, 0, 0, 0},
-    {"heads64", {2, 4, 4, 65, 300, 64, 64}, F32, NONE, 0, 0, 1, 0, 0, 3},
-    {"peaky", {1, 4, 4, 40, 513, 64, 64}, F32, NONE, 0, 0, 30, 0, 0, 2},
-    {"causal", {1, 3, 3, 130, 130, 32, 32}, F32, TOP, 0, 0, 4, 0, 0, 2},
-    {"bottom", {2, 2, 2, 70, 600, 32, 48}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
-    {"past", {1, 4, 2, 5, 40, 24, 24}, F32, BOTTOM, 0, 270, 4, 0, 0, 1},
-    {"window", {1, 2, 2, 300, 300, 16, 16}, F32, TOP, 60, 0, 4, 0, 0, 2},
-    {"gqa", {2, 8, 2, 33, 290, 40, 40}, F32, NONE, 0, 0, 4, 0, 0, 0},
-    {"mqa", {1, 16, 1, 9, 520, 64, 32}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
-    {"boolmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 1, 2},
-    {"floatmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 2, 2},
-    {"softcap", {1, 4, 4, 19, 270, 64, 64}, F32, TOP, 0, 0, 20, 15, 2, 1},
-    {"f16", {1, 4, 2, 30, 300, 64, 64}, F16, BOTTOM, 0, 0, 4, 0, 0, 2},
-    {"bf16", {1, 4, 2, 30, 300, 64, 64}, BF16, BOTTOM, 0, 0, 4, 0, 0, 2},
-    {"odd", {3, 5, 5, 11, 261, 37, 13}, F32, NONE, 0, 0, 4, 0, 0, 3},
-    {"one", {1, 1, 1, 1, 1, 1, 1}, F32, NONE, 0, 0, 1, 0, 0, 2},
-    {"dim1", {1, 2, 1, 7, 77, 1, 3}, F32, NONE, 0, 0, 9, 0, 0, 2},
-    {"dim512", {1, 1, 1, 3, 70, 512, 160}, F32, NONE, 0, 0, 1, 0, 0, 2},
-    {"decode4097", {1, 2, 1, 1, 4097, 64, 64}, F32, BOTTOM, 0, 0, 4, 0, 0, 2},
-    {"decode_f16", {2, 8, 2, 1, 2000, 128, 128}, F16, BOTTOM, 0, 0, 4, 0, 0, 2},
+    {"plain", {1, 2, 2, 17, 33, 16, 16}, F32, NONE, 0, 0, 1, 0, 0, 0, 0},
+    {"heads64", {2, 4, 4, 65, 300, 64, 64}, F32, NONE, 0, 0, 1, 0, 0, 3, 0},
+    {"peaky", {1, 4, 4, 40, 513, 64, 64}, F32, NONE, 0, 0, 30, 0, 0, 2, 0},
+    {"causal", {1, 3, 3, 130, 130, 32, 32}, F32, TOP, 0, 0, 4, 0, 0, 2, 0},
+    {"bottom", {2, 2, 2, 70, 600, 32, 48}, F32, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"past", {1, 4, 2, 5, 40, 24, 24}, F32, BOTTOM, 0, 270, 4, 0, 0, 1, 0},
+    {"window", {1, 2, 2, 300, 300, 16, 16}, F32, TOP, 60, 0, 4, 0, 0, 2, 0},
+    {"gqa", {2, 8, 2, 33, 290, 40, 40}, F32, NONE, 0, 0, 4, 0, 0, 0, 0},
+    {"mqa", {1, 16, 1, 9, 520, 64, 32}, F32, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"boolmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 1, 2, 0},
+    {"floatmask", {2, 3, 3, 20, 280, 33, 17}, F32, NONE, 0, 0, 4, 0, 2, 2, 0},
+    {"softcap", {1, 4, 4, 19, 270, 64, 64}, F32, TOP, 0, 0, 20, 15, 2, 1, 0},
+    {"f16", {1, 4, 2, 30, 300, 64, 64}, F16, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"bf16", {1, 4, 2, 30, 300, 64, 64}, BF16, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"odd", {3, 5, 5, 11, 261, 37, 13}, F32, NONE, 0, 0, 4, 0, 0, 3, 0},
+    {"one", {1, 1, 1, 1, 1, 1, 1}, F32, NONE, 0, 0, 1, 0, 0, 2, 0},
+    {"dim1", {1, 2, 1, 7, 77, 1, 3}, F32, NONE, 0, 0, 9, 0, 0, 2, 0},
+    {"dim512", {1, 1, 1, 3, 70, 512, 160}, F32, NONE, 0, 0, 1, 0, 0, 2, 0},
+    {"decode4097", {1, 2, 1, 1, 4097, 64, 64}, F32, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"decode_f16", {2, 8, 2, 1, 2000, 128, 128}, F16, BOTTOM, 0, 0, 4, 0, 0, 2, 0},
+    {"sinks", {2, 8, 2, 20, 530, 32, 24}, F32, BOTTOM, 0, 0, 4, 0, 0, 3, 1},
+    {"alibi", {2, 8, 2, 20, 530, 32, 24}, F32, BOTTOM, 0, 0, 4, 0, 0, 2, 2},
+    {"relative", {2, 8, 2, 20, 530, 32, 24}, F32, NONE, 0, 0, 4, 0, 0, 2, 4},
+    {"window_first", {2, 8, 2, 20, 900, 32, 24}, F32, BOTTOM, 60, 0, 4, 0, 0, 3, 8},
+    {"biases", {1, 6, 3, 30, 700, 40, 40}, F16, TOP, 300, 70, 4, 20, 2, 2, 15},
 };
 
 static uint64_t hash_floats(uint64_t hash, const float *x, size_t n) {
@@ -72,6 +78,22 @@ static struct headwise_tensor make_mask(struct test_rng *rng, const struct hash_
         half_store(dtype, mask.data, i, c->mask == 1 ? !hides : hides ? -(double)INFINITY : x);
     }
     return mask;
+}
+
+enum { REACH = 100 };
+
+static void add_biases(struct test_rng *rng, struct call *call, int biases) {
+    struct headwise_attention_options *o = &call->options;
+    size_t heads = (size_t)call->shape.heads, n = heads * (2 * REACH + 1);
+    float *sinks = guard_floats(heads), *slopes = guard_floats(heads), *table = guard_floats(n);
+    test_rng_fill(rng, sinks, heads, 8);
+    test_rng_fill(rng, table, n, 4);
+    headwise_alibi_slopes(slopes, (int64_t)heads);
+    o->sinks = biases & 1 ? sinks : NULL;
+    o->alibi_slopes = biases & 2 ? slopes : NULL;
+    o->relative_bias = biases & 4 ? table : NULL;
+    o->relative_reach = REACH;
+    o->window_first = biases & 8 ? 5 : 0;
 }
 
 static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint64_t stream) {
@@ -95,6 +117,7 @@ static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint
     o->mask = c->mask != 0 ? &mask : NULL;
     o->past_key = c->past > 0 ? &past_key : NULL;
     o->past_value = c->past > 0 ? &past_value : NULL;
+    add_biases(&rng, &call, c->biases);
     call_probe(&call, CALL_ALL, c->stage);
     headwise_context *context = call_context(isa, 2);
     call_run_with(context, &call);
@@ -107,10 +130,50 @@ static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint
     return hash_floats(hash, call.probe.lse, rows);
 }
 
-/* Layer number 0 to 2: self, shared heads with f16 weights, cross. */
+static headwise_rotary *make_rotary(enum headwise_isa isa, enum headwise_pairs pairs) {
+    const struct headwise_rotary_config config = {.size = sizeof(config),
+                                                  .rotary_dim = 20,
+                                                  .pairs = pairs,
+                                                  .n_positions = 70,
+                                                  .scaling = HEADWISE_SCALING_YARN,
+                                                  .factor = 4,
+                                                  .original_positions = 16};
+    headwise_context *context = call_context(isa, 1);
+    headwise_rotary *rotary = NULL;
+    assert_int_equal(headwise_rotary_create(&rotary, context, &config), HEADWISE_OK);
+    headwise_context_destroy(context);
+    return rotary;
+}
+
+/* Grouped heads with rotary and norms of both kinds. */
+static struct headwise_mha_config rotary_config(struct test_rng *rng, headwise_rotary *rotary) {
+    float *norms = guard_floats(4 * 24);
+    test_rng_fill(rng, norms, 4 * 24, 1);
+    bool half = headwise_rotary_pairs(rotary) == HEADWISE_PAIRS_HALF;
+    return (struct headwise_mha_config){.d_model = 64,
+                                        .n_heads = 4,
+                                        .n_kv_heads = 2,
+                                        .head_dim = 24,
+                                        .rotary = rotary,
+                                        .q_norm = norms,
+                                        .k_norm = norms + 24,
+                                        .q_norm_bias = half ? NULL : norms + 48,
+                                        .k_norm_bias = half ? NULL : norms + 72,
+                                        .norm = half ? HEADWISE_NORM_RMS : HEADWISE_NORM_LAYER,
+                                        .norm_adds_one = half};
+}
+
+/* Layer number 0 to 4: self, shared heads with f16 weights, cross, rotary with half-split pairs and
+ * with interleaved ones. */
 static uint64_t hash_layer(enum headwise_isa isa, int number) {
     struct test_rng rng = test_rng_fixed(1000 + (uint64_t)number);
     struct headwise_mha_config config = {.d_model = 64, .n_heads = 8};
+    headwise_rotary *rotary =
+        number < 3
+            ? NULL
+            : make_rotary(isa, number == 3 ? HEADWISE_PAIRS_HALF : HEADWISE_PAIRS_INTERLEAVED);
+    if (rotary != NULL)
+        config = rotary_config(&rng, rotary);
     if (number == 1)
         config = (struct headwise_mha_config){.d_model = 60,
                                               .d_out = 33,
@@ -134,14 +197,16 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
     hash = hash_floats(hash, call.probe.weights, rows * (size_t)layer_call_keys(&call));
     hash = hash_floats(hash, call.probe.contributions, rows * (size_t)headwise_mha_d_out(mha));
     headwise_mha_destroy(mha);
+    headwise_rotary_destroy(rotary);
     headwise_context_destroy(context);
     return hash;
 }
 
-enum { N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]), N_LAYERS = 3 };
+enum { N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]), N_LAYERS = 5 };
 
 static const char *name_of(size_t i) {
-    static const char *const layers[] = {"layer", "layer_f16_gqa", "layer_cross"};
+    static const char *const layers[] = {"layer", "layer_f16_gqa", "layer_cross", "layer_rotary",
+                                         "layer_interleaved"};
     return i < N_CALLS ? hash_cases[i].name : layers[i - N_CALLS];
 }
 

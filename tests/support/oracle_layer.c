@@ -6,6 +6,7 @@
 #include "guard.h"
 #include "half.h"
 #include "oracle.h"
+#include "oracle_heads.h"
 
 /* A value and the bound on its error, side by side. */
 struct field {
@@ -54,6 +55,22 @@ static struct field project(const struct headwise_mha_config *c, const struct he
                                   BOUND_U * fabs(sum + add) + BOUND_TINY;
                 }
     return f;
+}
+
+/* Norm and rotation of the projected rows of queries or keys, the past's left as they are. */
+static void change_heads(const struct headwise_mha_config *c, struct field *f, const float *weight,
+                         const float *bias, const struct headwise_attention_options *o,
+                         int64_t batch, int64_t heads, int64_t n_past, int64_t first_position,
+                         int64_t rows, int64_t dim) {
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t r = 0; r < rows; r++) {
+                int64_t at = (((b * heads + h) * (n_past + rows)) + n_past + r) * dim;
+                int64_t position =
+                    o->positions != NULL ? o->positions[b * rows + r] : first_position + r;
+                oracle_norm_head(c, weight, bias, f->value + at, f->bound + at, dim);
+                oracle_rotate_head(c, position, f->value + at, f->bound + at);
+            }
 }
 
 /* head_h W_O[h rows] for each head, and their sum with the bias. */
@@ -110,6 +127,10 @@ struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
     struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
     struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
     int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
+    change_heads(c, &q, c->q_norm, c->q_norm_bias, o, x->size[0], c->n_heads, 0, past, x->size[2],
+                 dim);
+    change_heads(c, &k, c->k_norm, c->k_norm_bias, o, x->size[0], kv_heads, past, past, m->size[2],
+                 dim);
     struct oracle_problem p = {
         .batch = x->size[0],
         .heads = c->n_heads,
