@@ -1,0 +1,58 @@
+/* The body of pack.c for the x86 tiers, over the vocabulary of vec.h. The includer has defined
+ * headwise_pack_transposed_simd, headwise_pack_columns_simd as its tier's names. */
+
+/* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
+ * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
+static inline void prefetch_line(const float *p) {
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
+}
+
+/* Columns first ... first + LANES - 1 of the panel; n_rows of them exist, the others are 0. */
+static void pack_rows(float *restrict panel, int n, const float *restrict src, ptrdiff_t src_stride,
+                      int n_rows, ptrdiff_t k) {
+    for (ptrdiff_t t = 0; t < k; t += LANES) {
+        vec tile[LANES];
+        if (n_rows >= LANES && k - t >= LANES) {
+            UNROLLED
+            for (int j = 0; j < LANES; j++) {
+                tile[j] = load(src + j * src_stride + t);
+                if (t % 16 == 0)
+                    prefetch_line(src + (j + n) * src_stride + t);
+            }
+            transpose(tile);
+            UNROLLED
+            for (int r = 0; r < LANES; r++)
+                store(panel + (t + r) * n, tile[r]);
+        } else {
+            UNROLLED
+            for (int j = 0; j < LANES; j++)
+                tile[j] = load_first(src + j * src_stride + t, j < n_rows ? k - t : 0);
+            transpose(tile);
+            UNROLLED
+            for (int r = 0; r < LANES; r++) {
+                if (r < k - t)
+                    store(panel + (t + r) * n, tile[r]);
+            }
+        }
+    }
+}
+
+void headwise_pack_transposed_simd(float *restrict panel, int n, const float *restrict src,
+                                   ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
+    for (int j = 0; j < n; j += LANES)
+        pack_rows(panel + j, n, src + j * src_stride, src_stride, n_rows - j, k);
+}
+
+bool headwise_pack_columns_simd(float *restrict panel, int n, const float *restrict src,
+                                ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
+    vec magnitude = broadcast(0.0f);
+    for (int j = 0; j < n; j += LANES) {
+        for (ptrdiff_t t = 0; t < k; t++) {
+            vec x = load_first(src + t * src_stride + j, n_columns - j);
+            prefetch_line(src + (t + k) * src_stride + j);
+            store(panel + t * n + j, x);
+            magnitude = select_magnitude(x, magnitude);
+        }
+    }
+    return is_finite(magnitude);
+}
