@@ -42,9 +42,9 @@ static enum headwise_status check_config(struct headwise_cache_config *resolved,
             return status;
     }
     if (resolved->dtype != HEADWISE_F32 && resolved->dtype != HEADWISE_F16 &&
-        resolved->dtype != HEADWISE_BF16)
+        resolved->dtype != HEADWISE_BF16 && resolved->dtype != HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID,
-                             "cache: its type is %s, expected f32, f16 or bf16",
+                             "cache: its type is %s, expected f32, f16, bf16 or i8",
                              headwise_dtype_name(resolved->dtype));
     return HEADWISE_OK;
 }

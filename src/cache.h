@@ -6,9 +6,6 @@
 #include "headwise/cache.h"
 #include "parallel.h"
 
-/* Components of a head that share one scale in an I8 cache, on every tier. */
-enum { HEADWISE_SCALE_GROUP = 32 };
-
 /* Where the parts of one block of one kv head lie, in bytes from its beginning. Each part is a
  * multiple of HEADWISE_ALIGNMENT long.
  *   keys          key panels of nr keys: [panel][dim][nr]

@@ -59,7 +59,10 @@ static const void *narrow_row(const struct piece *piece, const float *row, int64
     void *narrow = piece->scratch + piece->map.narrow;
     if (cache->dtype == HEADWISE_F32)
         return row;
-    headwise_row_from_f32(cache->kernels, narrow, cache->dtype, row, n);
+    if (cache->dtype == HEADWISE_I8)
+        cache->kernels->quantize_i8(narrow, piece->scratch + piece->map.scales, row, n);
+    else
+        headwise_row_from_f32(cache->kernels, narrow, cache->dtype, row, n);
     return narrow;
 }
 

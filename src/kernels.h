@@ -25,6 +25,10 @@
 /* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
 #define HEADWISE_SUM_LANES 16
 
+/* Components of a row of an 8-bit cache that share one scale: a multiple of every tier's nr, so
+ * that the columns of a value panel share one. */
+#define HEADWISE_SCALE_GROUP 32
+
 /* Panels. A matrix B with k rows and any number of columns is stored as panels of nr columns, the
  * last one narrower where that is enough: n columns, a multiple of nr_min, at most nr. Within a
  * panel row r, column j is at b[r * n + j]; columns beyond the matrix are 0. Panels follow one
@@ -143,6 +147,30 @@ typedef void headwise_norm_fn(float *y, ptrdiff_t y_stride, const float *x, ptrd
 typedef void headwise_widen_fn(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n);
 typedef void headwise_narrow_fn(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n);
 
+/* The scale of a group whose largest magnitude is finite: held where 127 * scale is a finite number
+ * and q * scale is not subnormal. */
+static inline float headwise_scale_i8(float largest) {
+    const float most = 0x1.020406p121f, least = 0x1p-126f;
+    float scale = largest / 127.0f;
+    return scale < least ? least : scale > most ? most : scale;
+}
+
+/* A row of n elements as integers and scales, one scale for each group of HEADWISE_SCALE_GROUP
+ * elements, the last group shorter where need be. For each group:
+ *   scale = headwise_scale_i8(largest |x[j]|);  q[j] = x[j] / scale rounded to nearest even
+ * or, where an x[j] is infinite or NaN, scale = NaN and q[j] = 0. */
+typedef void headwise_quantize_i8_fn(int8_t *restrict q, float *restrict scales,
+                                     const float *restrict x, ptrdiff_t n);
+
+/* A panel of n columns and k rows, columns being rows that were quantised:
+ *   dst[t*n + j] = src[t*n + j] * scales[t / HEADWISE_SCALE_GROUP * n + j]      t < k, j < n */
+typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restrict src,
+                                       const float *restrict scales, int n, ptrdiff_t k);
+
+/* The same with rows that were quantised: dst[t*n + j] = src[t*n + j] * scales[t] */
+typedef void headwise_widen_values_i8_fn(float *restrict dst, const int8_t *restrict src,
+                                         const float *restrict scales, int n, ptrdiff_t k);
+
 struct headwise_kernels {
     enum headwise_isa isa;
     int mr;     /* rows of the micro-kernel's full tile: good values of m are its multiples */
@@ -172,6 +200,9 @@ struct headwise_kernels {
     headwise_widen_fn *widen_bf16;
     headwise_narrow_fn *narrow_f16;
     headwise_narrow_fn *narrow_bf16;
+    headwise_quantize_i8_fn *quantize_i8;
+    headwise_widen_keys_i8_fn *widen_keys_i8;
+    headwise_widen_values_i8_fn *widen_values_i8;
 };
 
 extern const struct headwise_kernels headwise_kernels_scalar;

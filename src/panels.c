@@ -34,8 +34,15 @@ static void widen(const struct headwise_plan *plan, float *dst, const char *src,
 
 static void widen_keys(const struct headwise_block *block, float *panel, int64_t c, int n) {
     const struct headwise_plan *plan = block->tile->plan;
+    const headwise_cache *cache = plan->call->cache;
     int64_t dim = plan->call->head_dim;
-    widen(plan, panel, cached_head(block), c * dim, n * dim);
+    const char *head = cached_head(block);
+    const float *scales = (const float *)(const void *)(head + cache->layout.key_scales);
+    if (cache->dtype == HEADWISE_I8)
+        plan->kernels->widen_keys_i8(panel, (const int8_t *)head + c * dim,
+                                     scales + c * headwise_cache_groups(cache, dim), n, dim);
+    else
+        widen(plan, panel, head, c * dim, n * dim);
 }
 
 /* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
@@ -106,8 +113,16 @@ static void pack_values(struct headwise_block *block) {
 static void widen_values(const struct headwise_block *block, float *panel, int64_t c, int n,
                          int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = block->tile->plan;
-    const char *values = cached_head(block) + plan->call->cache->layout.values;
-    widen(plan, panel + x0 * n, values, HEADWISE_KEY_BLOCK * c + x0 * n, (x1 - x0) * n);
+    const struct headwise_cache_layout *layout = &plan->call->cache->layout;
+    const char *head = cached_head(block), *values = head + layout->values;
+    const float *scales = (const float *)(const void *)(head + layout->value_scales) +
+                          c / HEADWISE_SCALE_GROUP * HEADWISE_KEY_BLOCK;
+    int64_t at = HEADWISE_KEY_BLOCK * c + x0 * n;
+    if (plan->call->cache->dtype == HEADWISE_I8)
+        plan->kernels->widen_values_i8(panel + x0 * n, (const int8_t *)values + at, scales + x0, n,
+                                       x1 - x0);
+    else
+        widen(plan, panel + x0 * n, values, at, (x1 - x0) * n);
 }
 
 static void widen_all_values(struct headwise_block *block) {

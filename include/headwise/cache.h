@@ -11,6 +11,12 @@ extern "C" {
 /* Keys and values of n_sequences sequences, each with a length of its own. Element types:
  *   F32        exact
  *   F16, BF16  rounded once, to nearest even, when appended
+ *   I8         groups of 32 components of a head (the last one shorter where the head size is no
+ *              multiple of 32), each group of each key with one f32 scale = largest magnitude / 127
+ *              and integers x / scale rounded to nearest even: what is read is integer * scale, off
+ *              by at most scale / 2. Scales are held within [2^-126, 2^128 / 127), so that products
+ *              neither vanish nor overflow. There is no infinity in this type: a group that holds
+ *              a NaN or an infinity is read as NaN.
  * Attention over a cache computes on what would be read from it, in f32, and has the same bits as
  * headwise_attention() on those numbers.
  *
@@ -22,7 +28,7 @@ struct headwise_cache_config {
     int64_t head_dim;    /* D of the keys, 1 or more */
     int64_t value_dim;   /* Dv of the values; 0: head_dim */
     int64_t capacity;    /* keys per sequence, 1 or more; memory is taken in blocks of 256 keys */
-    enum headwise_dtype dtype; /* F32, F16, BF16; of keys and values */
+    enum headwise_dtype dtype; /* F32, F16, BF16, I8; of keys and values */
 };
 
 typedef struct headwise_cache headwise_cache;

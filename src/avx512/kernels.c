@@ -29,4 +29,7 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .widen_bf16 = headwise_widen_bf16_avx512,
     .narrow_f16 = headwise_narrow_f16_avx512,
     .narrow_bf16 = headwise_narrow_bf16_avx512,
+    .quantize_i8 = headwise_quantize_i8_avx512,
+    .widen_keys_i8 = headwise_widen_keys_i8_avx512,
+    .widen_values_i8 = headwise_widen_values_i8_avx512,
 };

@@ -29,4 +29,7 @@ const struct headwise_kernels headwise_kernels_neon = {
     .widen_bf16 = headwise_widen_bf16_neon,
     .narrow_f16 = headwise_narrow_f16_neon,
     .narrow_bf16 = headwise_narrow_bf16_neon,
+    .quantize_i8 = headwise_quantize_i8_neon,
+    .widen_keys_i8 = headwise_widen_keys_i8_neon,
+    .widen_values_i8 = headwise_widen_values_i8_neon,
 };

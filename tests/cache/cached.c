@@ -35,6 +35,10 @@ headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned 
     return context;
 }
 
+int cached_threads(int64_t chunk, int turn) {
+    return chunk < 64 ? 1 : 1 + turn % 3;
+}
+
 void cached_expect_ok(enum headwise_status status, const char *what) {
     if (status != HEADWISE_OK)
         fail_msg("%s: %s: %s", what, headwise_status_name(status), headwise_last_error());

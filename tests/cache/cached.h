@@ -8,6 +8,10 @@
  * The caller destroys it. */
 headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned char garbage);
 
+/* A number of threads for a run in chunks, 1 to 3: one where there are so many calls that waking
+ * threads takes all the time, as it does under emulation. */
+int cached_threads(int64_t chunk, int turn);
+
 /* A cache that must be creatable; config's size is filled in. The caller destroys it. */
 headwise_cache *cached_create(headwise_context *context, struct headwise_cache_config config);
 

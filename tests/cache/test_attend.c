@@ -59,10 +59,13 @@ static void any_chunks_give_the_same_bits(enum headwise_isa isa) {
         call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
         call_run(isa, &call);
         for (size_t c = 0; c < TEST_COUNT(chunks); c++)
-            expect_chunks(isa, &call, chunks[c], 1 + (int)(c % 3));
+            expect_chunks(isa, &call, chunks[c], cached_threads(chunks[c], (int)c));
         guard_reset();
     }
 }
+
+/* Above it the plain call, which other tests hold to the oracle, is enough: emulators are slow. */
+enum { MOST_ORACLE_SCORES = 20000 };
 
 /* Whatever the options: the same call on tensors, one sequence at a time. */
 static void expect_options(enum headwise_isa isa, struct test_rng *rng,
@@ -98,14 +101,16 @@ static void expect_options(enum headwise_isa isa, struct test_rng *rng,
     }
     call_run(isa, &call);
     call_expect_same(&cached, &call, "options");
-    struct oracle_result *result = oracle_attention(&call.q, &call.k, &call.v, &call.options);
-    oracle_expect(result, &cached.y, &cached.probe);
+    if (shape->heads * shape->queries * shape->keys <= MOST_ORACLE_SCORES) {
+        struct oracle_result *result = oracle_attention(&call.q, &call.k, &call.v, &call.options);
+        oracle_expect(result, &cached.y, &cached.probe);
+    }
     headwise_cache_destroy(cache);
     headwise_context_destroy(context);
 }
 
 static void every_type_and_option_agrees_with_tensors(enum headwise_isa isa) {
-    const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16};
+    const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16, HEADWISE_I8};
     struct test_rng rng = test_rng_make(401);
     for (size_t t = 0; t < TEST_COUNT(types); t++)
         for (size_t i = 0; i < TEST_COUNT(shapes); i++) {

@@ -50,7 +50,7 @@ static void any_chunks_give_the_same_bits(enum headwise_isa isa) {
     struct layer_call call = layer_call_make(&rng, &config, 2, 300, -1, HEADWISE_F32);
     call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     for (size_t c = 0; c < TEST_COUNT(chunks); c++) {
-        headwise_context *context = cached_context(isa, 1 + (int)(c % 3), 0xff);
+        headwise_context *context = cached_context(isa, cached_threads(chunks[c], (int)c), 0xff);
         headwise_mha *mha = layer_create(context, &config);
         headwise_cache *cache = cache_of(context, mha, 2, 300, HEADWISE_F32);
         layer_run_with(context, mha, &call);

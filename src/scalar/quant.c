@@ -1,0 +1,46 @@
+#include "vec.h"
+
+/* To nearest even, |x| <= 127: beyond 2^23 floats are whole numbers, and the sum is rounded there.
+ */
+static int8_t round_to_integer(float x) {
+    volatile float above = x + 0x1.8p23f;
+    return (int8_t)(above - 0x1.8p23f);
+}
+
+static float scale_of(const float *x, ptrdiff_t n) {
+    float largest = 0.0f;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        float magnitude = fabsf(x[j]);
+        if (!isfinite(magnitude))
+            return NAN;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return headwise_scale_i8(largest);
+}
+
+void headwise_quantize_i8_scalar(int8_t *restrict q, float *restrict scales,
+                                 const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
+        ptrdiff_t end = n - first < HEADWISE_SCALE_GROUP ? n : first + HEADWISE_SCALE_GROUP;
+        float scale = scale_of(x + first, end - first);
+        scales[first / HEADWISE_SCALE_GROUP] = scale;
+        for (ptrdiff_t j = first; j < end; j++)
+            q[j] = isnan(scale) ? 0 : round_to_integer(x[j] / scale);
+    }
+}
+
+void headwise_widen_keys_i8_scalar(float *restrict dst, const int8_t *restrict src,
+                                   const float *restrict scales, int n, ptrdiff_t k) {
+    for (ptrdiff_t t = 0; t < k; t++) {
+        for (int j = 0; j < n; j++)
+            dst[t * n + j] = (float)src[t * n + j] * scales[t / HEADWISE_SCALE_GROUP * n + j];
+    }
+}
+
+void headwise_widen_values_i8_scalar(float *restrict dst, const int8_t *restrict src,
+                                     const float *restrict scales, int n, ptrdiff_t k) {
+    for (ptrdiff_t t = 0; t < k; t++) {
+        for (int j = 0; j < n; j++)
+            dst[t * n + j] = (float)src[t * n + j] * scales[t];
+    }
+}
