@@ -81,6 +81,30 @@ static void call_add(const struct headwise_kernels *kernels, const struct bench_
     kernels->add(data->c, data->a, s.n);
 }
 
+static void call_rotate_half(const struct headwise_kernels *kernels,
+                             const struct bench_kernel_data *data, struct bench_sizes s) {
+    kernels->rotate_half(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->alpha,
+                         data->beta, s.m, s.n);
+}
+
+static void call_rotate_interleaved(const struct headwise_kernels *kernels,
+                                    const struct bench_kernel_data *data, struct bench_sizes s) {
+    kernels->rotate_interleaved(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->alpha,
+                                data->beta, s.m, s.n);
+}
+
+static void call_norm_rms(const struct headwise_kernels *kernels,
+                          const struct bench_kernel_data *data, struct bench_sizes s) {
+    kernels->norm_rms(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->alpha, NULL, s.m,
+                      s.n, 1e-6f);
+}
+
+static void call_norm_layer(const struct headwise_kernels *kernels,
+                            const struct bench_kernel_data *data, struct bench_sizes s) {
+    kernels->norm_layer(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->alpha,
+                        data->beta, s.m, s.n, 1e-6f);
+}
+
 static void call_widen_f16(const struct headwise_kernels *kernels,
                            const struct bench_kernel_data *data, struct bench_sizes s) {
     kernels->widen_f16(data->c, data->half, s.n);
@@ -124,6 +148,10 @@ const struct bench_kernel bench_kernel_list[] = {
     {"add_mask", {1, 256, 1}, call_add_mask, 0, {12, 0, 0, 0}, false},
     {"hide", {1, 256, 1}, call_hide, 0, {9, 0, 0, 0}, false},
     {"add", {1, 256, 1}, call_add, 0, {12, 0, 0, 0}, false},
+    {"rotate_half", {32, 64, 1}, call_rotate_half, 0, {16, 0, 0, 0}, false},
+    {"rotate_interleaved", {32, 64, 1}, call_rotate_interleaved, 0, {16, 0, 0, 0}, false},
+    {"norm_rms", {32, 128, 1}, call_norm_rms, 0, {8, 0, 0, 0}, false},
+    {"norm_layer", {32, 128, 1}, call_norm_layer, 0, {8, 0, 0, 0}, false},
     {"widen_f16", {1, 4096, 1}, call_widen_f16, 0, {6, 0, 0, 0}, false},
     {"widen_bf16", {1, 4096, 1}, call_widen_bf16, 0, {6, 0, 0, 0}, false},
     {"narrow_f16", {1, 4096, 1}, call_narrow_f16, 0, {6, 0, 0, 0}, false},
