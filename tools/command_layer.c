@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "context.h"
 #include "contributions.h"
-#include "layer_input.h"
+#include "layer_model.h"
 #include "links.h"
 #include "lists.h"
 #include "message.h"
@@ -16,8 +16,8 @@
 
 struct settings {
     const char *weights, *input, *output, *isa, *causal, *gate, *probe, *layout, *tokens;
-    const char *memory, *memory_tokens, *prefix;
-    struct option_integer threads, heads, kv_heads, head_dim, repeat, stage;
+    const char *memory, *memory_tokens, *prefix, *model, *part, *family, *overrides;
+    struct option_integer layer, threads, heads, kv_heads, head_dim, repeat, stage;
     struct option_real scale, softcap;
     bool check, time;
 };
@@ -27,6 +27,11 @@ struct settings {
 
 static const struct option options[] = {
     OPTION(weights, 0, OPTION_TEXT, "W.safetensors", "W_Q W_K W_V W_O [b_Q b_K b_V b_O]"),
+    OPTION(model, 0, OPTION_TEXT, "DIR", "take a layer of this model instead: a folder or a file"),
+    OPTION(layer, 0, OPTION_INTEGER, "N", "number of the layer, from 0"),
+    OPTION(part, 0, OPTION_TEXT, "NAME", "encoder, decoder, cross, text, vision; the first"),
+    OPTION(family, 0, OPTION_TEXT, "NAME", "llama, bert, ...; config.json's model_type"),
+    OPTION(overrides, 0, OPTION_TEXT, "JSON", "keys in front of config.json's: {\"n_head\": 12}"),
     OPTION(input, 0, OPTION_TEXT, "X.safetensors", "X [tokens,width] or [batch,tokens,width]"),
     OPTION(output, 'o', OPTION_TEXT, "OUT.safetensors", "write y and what --probe names here"),
     OPTION(heads, 0, OPTION_INTEGER, "H", "query heads; metadata num_heads"),
@@ -55,6 +60,11 @@ static const char details[] =
     "f32).\n"
     "Head h owns columns h*D ... of W_Q (in_out) and rows h*Dv ... of W_O, and reads kv head\n"
     "h / (H / G).\n"
+    "--model takes matrices, biases, norms, positions and options from a model of the Hugging Face "
+    "hub:\n"
+    "a folder with config.json and safetensors files, or one file. Cross attention reads the "
+    "input's\n"
+    "tensor \"memory\". --causal, --scale and --softcap then replace the model's.\n"
     "\n"
     "OUT gets y in X's type and shape, and for --probe, in F32:\n"
     "  weights       [batch,heads,tokens,keys]      softmax of the scores, before gates\n"
@@ -78,6 +88,7 @@ struct run {
     headwise_safetensors *weights, *input;
     headwise_context *context;
     headwise_mha *mha;
+    headwise_model_layer *model_layer; /* owns the layer's matrices where --model is given */
     struct layer_input layer;
     struct headwise_attention_options attention;
     struct headwise_probe probe;
@@ -88,7 +99,7 @@ struct run {
 static int read_causal(enum headwise_causal *causal, const char *text) {
     static const char *const names[] = {"none", "top-left", "bottom-right"};
     for (int i = 0; i < 3; i++) {
-        if (!text || strcmp(text, names[i]) == 0) {
+        if (strcmp(text, names[i]) == 0) {
             *causal = (enum headwise_causal)i;
             return EXIT_GOOD;
         }
@@ -106,9 +117,20 @@ static int check_integer(const char *name, struct option_integer option, int64_t
 
 static int check_settings(const struct settings *s) {
     int code = EXIT_GOOD;
-    if (!s->weights || !s->input)
+    bool has_layer = s->weights || s->model;
+    if (!has_layer || !s->input)
         return fail("layer: option --%s is missing; see headwise help layer",
-                    s->weights ? "input" : "weights");
+                    has_layer ? "input" : "weights or --model");
+    if (s->model && (s->weights || s->layout || s->prefix))
+        return fail("layer: option --model is given with --%s, expected one of them",
+                    s->weights  ? "weights"
+                    : s->layout ? "layout"
+                                : "prefix");
+    if (!s->model && (s->layer.is_set || s->part || s->family || s->overrides))
+        return fail("layer: option --%s is given without --model", s->layer.is_set ? "layer"
+                                                                   : s->part       ? "part"
+                                                                   : s->family     ? "family"
+                                                                                   : "overrides");
     if (s->layout && strcmp(s->layout, "in_out") != 0 && strcmp(s->layout, "out_in") != 0)
         return fail("option --layout is \"%s\", expected in_out or out_in", s->layout);
     if (s->memory_tokens && !s->memory)
@@ -122,14 +144,36 @@ static int check_settings(const struct settings *s) {
     if (!code)
         code = check_integer("head-dim", s->head_dim, 1, INT32_MAX);
     if (!code)
+        code = check_integer("layer", s->layer, 0, INT32_MAX);
+    if (!code)
         code = check_integer("stage", s->stage, 0, 3);
     if (!code)
         code = check_integer("repeat", s->repeat, 1, 1000000);
     return code;
 }
 
+static int open_model(struct run *run) {
+    const struct settings *s = run->settings;
+    const struct model_request request = {
+        .path = s->model,
+        .part = s->part,
+        .index = s->layer.value,
+        .family = s->family,
+        .overrides = s->overrides,
+        .sizes = {.n_heads = s->heads.value,
+                  .n_kv_heads = s->kv_heads.value,
+                  .head_dim = s->head_dim.value},
+    };
+    if (headwise_safetensors_open(&run->input, s->input) != HEADWISE_OK)
+        return fail("%s", headwise_io_last_error());
+    return layer_model_read(&run->layer, &run->model_layer, &run->arena, run->context, run->input,
+                            s->memory, &request);
+}
+
 static int open_files(struct run *run) {
     const struct settings *s = run->settings;
+    if (s->model)
+        return open_model(run);
     if (headwise_safetensors_open(&run->weights, s->weights) != HEADWISE_OK ||
         headwise_safetensors_open(&run->input, s->input) != HEADWISE_OK)
         return fail("%s", headwise_io_last_error());
@@ -144,15 +188,23 @@ static int open_files(struct run *run) {
     return layer_input_read(&run->layer, &run->arena, run->weights, run->input, &request);
 }
 
+/* The model's own options, and those that are given in their place. */
 static int read_options(struct run *run) {
     const struct settings *s = run->settings;
     struct headwise_attention_options *attention = &run->attention;
     int64_t n_heads = run->layer.config.n_heads;
-    *attention = (struct headwise_attention_options){.size = sizeof *attention,
-                                                     .scale_is_set = s->scale.is_set,
-                                                     .scale = (float)s->scale.value,
-                                                     .softcap = (float)s->softcap.value};
-    int code = read_causal(&attention->causal, s->causal);
+    int code = EXIT_GOOD;
+    *attention = (struct headwise_attention_options){.size = sizeof *attention};
+    if (run->model_layer)
+        *attention = *headwise_model_layer_options(run->model_layer);
+    if (s->scale.is_set) {
+        attention->scale_is_set = true;
+        attention->scale = (float)s->scale.value;
+    }
+    if (s->softcap.is_set)
+        attention->softcap = (float)s->softcap.value;
+    if (s->causal)
+        code = read_causal(&attention->causal, s->causal);
     if (code || !s->gate)
         return code;
     float *gates = arena_take(&run->arena, n_heads, sizeof *gates);
@@ -167,7 +219,7 @@ static void find_tokens(struct run *run) {
     const char *tokens = run->settings->tokens;
     if (!tokens)
         tokens = headwise_safetensors_metadata(run->input, "tokens");
-    if (!tokens)
+    if (!tokens && run->weights)
         tokens = headwise_safetensors_metadata(run->weights, "tokens");
     run->tokens = tokens && *tokens ? tokens : NULL;
 }
@@ -231,7 +283,9 @@ static int compute(struct run *run) {
         headwise_mha_forward(run->context, run->mha, &y, &layer->x,
                              layer->has_memory ? &layer->memory : NULL,
                              &run->attention) != HEADWISE_OK)
-        return fail("%s: %s", run->settings->weights, headwise_last_error());
+        return fail("%s: %s",
+                    run->settings->weights ? run->settings->weights : run->settings->model,
+                    headwise_last_error());
     return EXIT_GOOD;
 }
 
@@ -280,11 +334,11 @@ static int print_links(struct run *run) {
 static int prepare(struct run *run) {
     int code = check_settings(run->settings);
     if (!code)
+        code = context_open(&run->context, run->settings->isa, run->settings->threads);
+    if (!code)
         code = open_files(run);
     if (!code)
         code = read_options(run);
-    if (!code)
-        code = context_open(&run->context, run->settings->isa, run->settings->threads);
     if (code)
         return code;
     find_tokens(run);
@@ -312,6 +366,7 @@ static int run_layer(const void *arguments) {
     if (!code && s->output)
         code = outputs_write(&run.outputs, s->output, "headwise layer", run.context);
     headwise_mha_destroy(run.mha);
+    headwise_model_layer_destroy(run.model_layer);
     headwise_context_destroy(run.context);
     headwise_safetensors_close(run.input);
     headwise_safetensors_close(run.weights);
@@ -322,7 +377,8 @@ static int run_layer(const void *arguments) {
 const struct command command_layer = {
     .name = "layer",
     .summary = "run a multi-head attention layer and show what its heads do",
-    .usage = "--weights W.safetensors --input X.safetensors --heads H [-o OUT] [OPTIONS]",
+    .usage = "--weights W.safetensors --input X.safetensors --heads H [-o OUT] [OPTIONS]\n"
+             "       headwise layer --model DIR --layer N --input X.safetensors [-o OUT] [OPTIONS]",
     .details = details,
     .options = options,
     .n_options = sizeof options / sizeof *options,

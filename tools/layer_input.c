@@ -10,7 +10,7 @@ struct reader {
     struct arena *arena;
     const headwise_safetensors *weights, *input;
     const struct layer_request *request;
-    struct array w_q, w_k, w_v, w_o, x, memory;
+    struct array w_q, w_k, w_v, w_o;
 };
 
 static int read_heads(int64_t *heads, const headwise_safetensors *file, int64_t given,
@@ -126,15 +126,15 @@ static int find_sizes(struct reader *reader) {
 }
 
 /* X [S,d] or [B,S,d], and the memory of the same rank. */
-static int load_rows(struct reader *reader, struct array *array, const char *name, int rank,
-                     int64_t batch) {
-    int code = array_load(array, reader->arena, reader->input, name, ARRAY_FLOAT, true);
+static int load_rows(struct array *array, struct arena *arena, const headwise_safetensors *input,
+                     const char *name, int rank, int64_t batch) {
+    int code = array_load(array, arena, input, name, ARRAY_FLOAT, true);
     const int64_t sizes2[2] = {-1, -1}, sizes3[3] = {batch, -1, -1};
     if (code)
         return code;
     if (rank == 3 || (rank == 0 && array->rank == 3))
-        return array_expect(array, reader->input, 3, sizes3, "(batch, tokens, width)");
-    return array_expect(array, reader->input, 2, sizes2, "(tokens, width)");
+        return array_expect(array, input, 3, sizes3, "(batch, tokens, width)");
+    return array_expect(array, input, 2, sizes2, "(tokens, width)");
 }
 
 static struct headwise_tensor view_rows(const struct array *array) {
@@ -143,25 +143,31 @@ static struct headwise_tensor view_rows(const struct array *array) {
                                 sizes[0], 1, sizes[1]);
 }
 
-static int load_input(struct reader *reader) {
-    struct layer_input *layer = reader->layer;
-    int code = load_rows(reader, &reader->x, "X", 0, -1);
+int layer_input_read_rows(struct layer_input *layer, struct arena *arena,
+                          const headwise_safetensors *input, const char *memory) {
+    struct array rows;
+    int code = load_rows(&rows, arena, input, "X", 0, -1);
     if (code)
         return code;
-    layer->rank = reader->x.rank;
-    layer->x = view_rows(&reader->x);
+    layer->rank = rows.rank;
+    layer->x = view_rows(&rows);
     layer->batch = layer->x.size[0];
     layer->n_queries = layer->x.size[2];
     layer->n_keys = layer->n_queries;
-    if (!reader->request->memory)
+    if (!memory)
         return EXIT_GOOD;
-    code = load_rows(reader, &reader->memory, reader->request->memory, layer->rank, layer->batch);
+    code = load_rows(&rows, arena, input, memory, layer->rank, layer->batch);
     if (code)
         return code;
     layer->has_memory = true;
-    layer->memory = view_rows(&reader->memory);
+    layer->memory = view_rows(&rows);
     layer->n_keys = layer->memory.size[2];
     return EXIT_GOOD;
+}
+
+static int load_input(struct reader *reader) {
+    return layer_input_read_rows(reader->layer, reader->arena, reader->input,
+                                 reader->request->memory);
 }
 
 /* Every weight against the widths of the input and the heads. */
@@ -237,7 +243,7 @@ static int fill_config(struct reader *reader) {
 int layer_input_read(struct layer_input *layer, struct arena *arena,
                      const headwise_safetensors *weights, const headwise_safetensors *input,
                      const struct layer_request *request) {
-    struct reader reader = {layer, arena, weights, input, request, {0}, {0}, {0}, {0}, {0}, {0}};
+    struct reader reader = {layer, arena, weights, input, request, {0}, {0}, {0}, {0}};
     int (*const steps[])(struct reader *) = {load_weights,  load_input,  find_sizes,
                                              check_weights, load_biases, fill_config};
     *layer = (struct layer_input){0};

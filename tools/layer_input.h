@@ -30,4 +30,9 @@ int layer_input_read(struct layer_input *layer, struct arena *arena,
                      const headwise_safetensors *weights, const headwise_safetensors *input,
                      const struct layer_request *request);
 
+/* The part of it that reads X and, where memory is not NULL, the memory of that name: sets rank,
+ * batch, n_queries, n_keys, x, memory and has_memory. */
+int layer_input_read_rows(struct layer_input *layer, struct arena *arena,
+                          const headwise_safetensors *input, const char *memory);
+
 #endif

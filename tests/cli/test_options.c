@@ -61,7 +61,7 @@ static void refuses_bad_values(enum headwise_isa isa) {
     cli_refuses("no-such-file: cannot be opened: No such file", "attention", "no-such-file", "-o",
                 "out");
     cli_refuses("?[31m: cannot be opened", "attention", "\033[31m", "--check");
-    cli_refuses("option --weights is missing", "layer");
+    cli_refuses("option --weights or --model is missing", "layer");
     cli_refuses("option --input is missing", "layer", "--weights", "a");
     cli_refuses("a: cannot be opened", "layer", "--weights", "a", "--input", "b");
 }
