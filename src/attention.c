@@ -127,12 +127,12 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         if (call->probe.lse)
             call->probe.lse[(tile->batch * call->n_heads + head) * call->n_queries + query] =
                 lse[r];
-        if (call->probe.statistics)
-            headwise_stats_finish(tile, r, tile->max[r], inverse[r], lse[r]);
         if (plan->keeps_weights)
             headwise_probe_finish_row(tile, r, row_maxima(job, tile, part, r), tile->max[r],
                                       inverse[r], tile->worker + plan->at_factors);
     }
+    if (call->probe.statistics)
+        headwise_stats_finish(tile, inverse);
 }
 
 /* All key blocks of a tile, merged as they come. */

@@ -134,21 +134,6 @@ static void add_values(struct headwise_block *block, const float *clean, const f
     }
 }
 
-/* The scores before the softmax overwrites them, and the rows' max before this block raises it. */
-static void keep_for_statistics(const struct headwise_tile *tile, const float *scores, int64_t r0,
-                                int64_t r1, int64_t x0, int64_t x1) {
-    const struct headwise_plan *plan = tile->plan;
-    float *raw = tile->worker + plan->at_raw;
-    size_t bytes = (size_t)(headwise_round_up(x1, HEADWISE_SUM_LANES) - x0) * sizeof(float);
-    for (int64_t i = 0; i < r1 - r0; i++) {
-        int64_t at = i * HEADWISE_SCORE_STRIDE;
-        memcpy(raw + at + x0, scores + at + x0, bytes);
-        for (int64_t x = x1; x % HEADWISE_SUM_LANES != 0; x++)
-            raw[at + x] = 0.0f;
-    }
-    memcpy(tile->worker + plan->at_old_max, tile->max + r0, (size_t)(r1 - r0) * sizeof(float));
-}
-
 /* Rows r0 ... r1-1, at most sub_rows, against the block. */
 static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     const struct headwise_tile *tile = block->tile;
@@ -167,16 +152,16 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     float *block_max = tile->worker + plan->at_block_max;
     float *block_sum = tile->worker + plan->at_block_sum;
     if (plan->call->probe.statistics)
-        keep_for_statistics(tile, scores, r0, r1, x0, x1);
-    plan->kernels->softmax(scores + x0, HEADWISE_SCORE_STRIDE, r1 - r0, x1 - x0, block_max,
-                           block_sum);
+        headwise_stats_softmax(tile, block->index, scores, r0, r1, x0, x1);
+    else
+        plan->kernels->softmax(scores + x0, HEADWISE_SCORE_STRIDE, r1 - r0, x1 - x0, block_max,
+                               block_sum);
     if (plan->keeps_weights)
         headwise_probe_numerators(tile, block->index, scores, block_max, r0, r1, x0, x1);
     plan->kernels->merge(tile->worker + plan->at_alpha, tile->worker + plan->at_beta,
                          tile->max + r0, tile->sum + r0, block_max, block_sum, r1 - r0);
     if (plan->call->probe.statistics)
-        headwise_stats_add(tile, block->index, scores, tile->worker + plan->at_raw, block_max,
-                           block_sum, tile->worker + plan->at_old_max, r0, r1, x0, x1);
+        headwise_stats_join(tile, r0, r1);
     headwise_block_fetch_values(block);
     x0 = headwise_max(x0, block->lo);
     x1 = headwise_min(x1, block->hi);

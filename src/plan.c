@@ -109,7 +109,10 @@ static void plan_worker(struct headwise_plan *plan) {
     if (call->probe.statistics) {
         plan->at_stats =
             headwise_take(total, plan->max_rows, sizeof(struct headwise_row_state) / sizeof(float));
-        plan->at_raw = headwise_take(total, plan->sub_rows, HEADWISE_SCORE_STRIDE);
+        plan->at_block_stats =
+            headwise_take(total, plan->sub_rows, sizeof(struct headwise_row_state) / sizeof(float));
+        plan->at_raw = headwise_take(total, HEADWISE_STATS_ROWS, HEADWISE_SCORE_STRIDE);
+        plan->at_logs = headwise_take(total, plan->max_rows, 2);
         plan->at_old_max = headwise_take(total, plan->sub_rows, 1);
     }
 }

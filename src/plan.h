@@ -37,7 +37,7 @@ struct headwise_plan {
     int64_t at_keys, at_values, at_clean, at_queries, at_scores, at_output, at_max, at_sum;
     int64_t at_block_max, at_block_sum, at_alpha, at_beta, at_lse, at_inverse, at_row, at_rows;
     int64_t at_maxima, at_factors, at_weights, at_active;
-    int64_t at_stats, at_raw, at_old_max; /* only where statistics are wanted */
+    int64_t at_stats, at_block_stats, at_raw, at_old_max, at_logs; /* for statistics alone */
     int64_t worker_floats;
     /* Shared, n_splits > 1 only: what each key block of each task gave. */
     int64_t at_part_max, at_part_sum, at_part_output;

@@ -14,19 +14,22 @@ struct headwise_row_state {
     float strongest_score; /* its score: the largest of any key so far */
 };
 
+enum { HEADWISE_STATS_ROWS = 8 };
+
 /* Before the first block. */
 void headwise_stats_begin(const struct headwise_tile *tile);
 
-/* Adds a block to rows r0 ... r1-1. numerators and raw are the tile's rows from r0 on, as after and
- * before the softmax, at positions x0 ... x1-1 of the block; block_max and block_sum are its
- * results; old_max holds the rows' max before the merge with this block, which gave alpha and beta.
- */
-void headwise_stats_add(const struct headwise_tile *tile, int64_t block, const float *numerators,
-                        const float *raw, const float *block_max, const float *block_sum,
-                        const float *old_max, int64_t r0, int64_t r1, int64_t x0, int64_t x1);
+/* The softmax of rows r0 ... r1-1 at positions x0 ... x1-1 of a block, and the block's own
+ * statistics of them: a few rows at a time, so that scores are still in the L1 cache when their
+ * numerators are there. scores holds the rows from r0 on. */
+void headwise_stats_softmax(const struct headwise_tile *tile, int64_t block, float *scores,
+                            int64_t r0, int64_t r1, int64_t x0, int64_t x1);
 
-/* Writes a row's statistics, given its final max, 1 / sum and log-sum-exp. */
-void headwise_stats_finish(const struct headwise_tile *tile, int64_t row, float max, float inverse,
-                           float lse);
+/* Joins what headwise_stats_softmax() found to what is known of the rows, after the merge of the
+ * block's max and sum with the rows' own. */
+void headwise_stats_join(const struct headwise_tile *tile, int64_t r0, int64_t r1);
+
+/* Writes the statistics of all rows, given their 1 / sum. */
+void headwise_stats_finish(const struct headwise_tile *tile, float *inverse);
 
 #endif
