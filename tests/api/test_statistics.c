@@ -72,11 +72,11 @@ static void expect_entropy(float got, const struct want *want, const char *what)
         if (!seen(want, j))
             continue;
         double w = want->weight[j], w_error = want->weight_bound[j];
-        double away = want->lse - want->score[j], away_error = want->lse_bound + want->score_bound[j];
+        double away = want->lse - want->score[j],
+               away_error = want->lse_bound + want->score_bound[j];
         entropy += w * away;
         error += w_error * (fabs(away) + away_error) + w * away_error;
-        magnitude +=
-            (w + w_error) * (max - want->score[j] + fabs(want->lse - max) + away_error);
+        magnitude += (w + w_error) * (max - want->score[j] + fabs(want->lse - max) + away_error);
     }
     compare_expect((double)got, entropy, error + bound_gamma(roundings(want)) * magnitude, "%s",
                    what);
@@ -162,9 +162,9 @@ static void expect_oracle(enum headwise_isa isa, struct call *call) {
 }
 
 static void match_the_weights(enum headwise_isa isa) {
-    const struct call_shape shapes[] = {
-        {2, 6, 2, 20, 300, 16, 9}, {1, 4, 4, 1, 1100, 16, 16}, {1, 3, 1, 70, 70, 5, 3},
-        {1, 2, 2, 33, 1, 8, 8},    {2, 2, 1, 5, 17, 4, 40},    {1, 1, 1, 257, 513, 32, 32}};
+    const struct call_shape shapes[] = {{2, 6, 2, 20, 300, 16, 9}, {1, 4, 4, 1, 1100, 16, 16},
+                                        {1, 3, 1, 70, 70, 5, 3},   {1, 2, 2, 33, 1, 8, 8},
+                                        {2, 2, 1, 5, 17, 4, 40},   {1, 1, 1, 257, 513, 32, 32}};
     const float scales[] = {0.05f, 1, 12};
     struct test_rng rng = test_rng_make(351);
     for (size_t s = 0; s < TEST_COUNT(shapes); s++)
@@ -266,9 +266,8 @@ static void nan_stays_in_its_row(enum headwise_isa isa) {
     call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     ((float *)call.k.data)[299 * 8] = NAN; /* head 0, the last key: row 2 alone sees it */
     struct headwise_statistics got = run(isa, &call);
-    const float *fields[] = {got.entropy,         got.largest,     got.mean_distance,
-                             got.self_weight,     got.next_weight, got.first_weight,
-                             got.previous_weight};
+    const float *fields[] = {got.entropy,     got.largest,      got.mean_distance,  got.self_weight,
+                             got.next_weight, got.first_weight, got.previous_weight};
     for (size_t f = 0; f < TEST_COUNT(fields); f++)
         for (int row = 0; row < 6; row++)
             assert_int_equal(isnan(fields[f][row]) != 0, row == 2);
@@ -293,12 +292,12 @@ static void null_fields_are_left_out(enum headwise_isa isa) {
         one.first_weight = field == 7 ? own.first_weight : NULL; /* 8: nothing at all */
         call.probe.statistics = &one;
         call_run(isa, &call);
-        const float *got[] = {one.entropy,     one.largest,         NULL,
-                              one.mean_distance, one.self_weight,   one.previous_weight,
-                              one.next_weight, one.first_weight};
-        const float *want[] = {all.entropy,     all.largest,       NULL,
+        const float *got[] = {one.entropy,       one.largest,     NULL,
+                              one.mean_distance, one.self_weight, one.previous_weight,
+                              one.next_weight,   one.first_weight};
+        const float *want[] = {all.entropy,       all.largest,     NULL,
                                all.mean_distance, all.self_weight, all.previous_weight,
-                               all.next_weight, all.first_weight};
+                               all.next_weight,   all.first_weight};
         if (field < 8 && got[field])
             compare_same_bits(got[field], want[field], 18, "field %d", field);
         if (field == 2)

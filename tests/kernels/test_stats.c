@@ -37,8 +37,8 @@ static struct row make_row(struct test_rng *rng, ptrdiff_t n, float spread, floa
             row.max = row.s[j];
     }
     for (ptrdiff_t j = 0; j < padded(n); j++)
-        row.p[j] = j < n && row.s[j] > -INFINITY ? (float)exp((double)row.s[j] - (double)row.max)
-                                                 : 0;
+        row.p[j] =
+            j < n && row.s[j] > -INFINITY ? (float)exp((double)row.s[j] - (double)row.max) : 0;
     return row;
 }
 
@@ -138,8 +138,10 @@ static void nan_comes_out(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(matches_float64_on_the_grid), TEST_CASE(ties_go_to_the_lowest_key),
-        TEST_CASE(a_hidden_row_gives_zeros),    TEST_CASE(far_scores_stay_numbers),
+        TEST_CASE(matches_float64_on_the_grid),
+        TEST_CASE(ties_go_to_the_lowest_key),
+        TEST_CASE(a_hidden_row_gives_zeros),
+        TEST_CASE(far_scores_stay_numbers),
         TEST_CASE(nan_comes_out),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
