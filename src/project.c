@@ -63,16 +63,18 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
     float *buffer = headwise_alloc(allocator, buffer_bytes);
     matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
     matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
-    if (!buffer || !matrix->panels || !matrix->bias) {
+    bool packs = k > 0 && n > 0;
+    if ((packs && (!buffer || !matrix->panels)) || (n > 0 && !matrix->bias)) {
         headwise_release(allocator, buffer, buffer_bytes);
         headwise_matrix_destroy(matrix, allocator);
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a %lld x %lld matrix",
                              (long long)n, (long long)k);
     }
-    for (int64_t c = 0; c < n; c += kernels->nr)
+    for (int64_t c = 0; packs && c < n; c += kernels->nr)
         pack_panel(matrix, kernels, weights, dtype, layout, c, buffer);
-    memset(matrix->bias, 0, matrix->bias_bytes);
-    if (bias)
+    if (n > 0)
+        memset(matrix->bias, 0, matrix->bias_bytes);
+    if (bias && n > 0)
         memcpy(matrix->bias, bias, (size_t)n * sizeof(float));
     headwise_release(allocator, buffer, buffer_bytes);
     return HEADWISE_OK;
@@ -83,6 +85,15 @@ void headwise_matrix_destroy(struct headwise_matrix *matrix,
     headwise_release(allocator, matrix->panels, matrix->panels_bytes);
     headwise_release(allocator, matrix->bias, matrix->bias_bytes);
     *matrix = (struct headwise_matrix){0};
+}
+
+void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
+                         const struct headwise_kernels *kernels, int64_t t) {
+    for (int64_t c = 0; c < matrix->n; c += kernels->nr) {
+        int width = headwise_panel_width(kernels, matrix->n, c);
+        memcpy(dst + c, matrix->panels + matrix->k * c + t * width,
+               (size_t)headwise_min(width, matrix->n - c) * sizeof(float));
+    }
 }
 
 void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
@@ -152,7 +163,7 @@ void headwise_projection_run(const struct headwise_projection *projection, int64
     int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
     float *slice = projection->scratch + worker * headwise_projection_floats(kernels);
     bool copies = m > 2 * kernels->mr;
-    for (int64_t t = 0; t < projection->k; t += BLOCK_K) {
+    for (int64_t t = 0; t == 0 || t < projection->k; t += BLOCK_K) { /* without inputs: the bias */
         int64_t k = headwise_min(BLOCK_K, projection->k - t);
         const float *x = projection->x + row * projection->x_stride + t;
         if (copies)
