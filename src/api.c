@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "alloc.h"
 #include "attention.h"
 #include "check.h"
@@ -8,6 +6,7 @@
 #include "headwise/headwise.h"
 #include "mha.h"
 #include "options.h"
+#include "probe.h"
 #include "tensor.h"
 
 const char *headwise_version(void) {
@@ -54,9 +53,7 @@ enum headwise_status headwise_attention(headwise_context *context, const struct 
     call.q = *q;
     call.k = *k;
     call.v = *v;
-    if (call.n_heads == 0 && call.probe.mean_weights) /* no head to set what others add to */
-        memset(call.probe.mean_weights, 0,
-               (size_t)(call.batch * call.n_queries * call.n_keys) * sizeof(float));
+    headwise_probe_no_heads(&call);
     if (headwise_tensor_empty(y) && !call.present_key.data && !call.present_value.data)
         return HEADWISE_OK;
     return headwise_attention_run(context, &call);
@@ -71,12 +68,13 @@ static enum headwise_status check_size(const char *name, int64_t size, int64_t l
 }
 
 static enum headwise_status check_layer_sizes(const struct headwise_mha_config *config) {
+    bool pruned = config->head_numbers != NULL;
     const struct {
         const char *name;
         int64_t size, least;
     } sizes[] = {
         {"d_model", config->d_model, 1},       {"d_memory", config->d_memory, 0},
-        {"d_out", config->d_out, 0},           {"n_heads", config->n_heads, 1},
+        {"d_out", config->d_out, 0},           {"n_heads", config->n_heads, pruned ? 0 : 1},
         {"n_kv_heads", config->n_kv_heads, 0}, {"head_dim", config->head_dim, 0},
         {"value_dim", config->value_dim, 0},
     };
@@ -84,6 +82,38 @@ static enum headwise_status check_layer_sizes(const struct headwise_mha_config *
         enum headwise_status status = check_size(sizes[i].name, sizes[i].size, sizes[i].least);
         if (status != HEADWISE_OK)
             return status;
+    }
+    return HEADWISE_OK;
+}
+
+/* Groups and numbers of a layer whose n_kv_heads is filled in. */
+static enum headwise_status check_groups(const struct headwise_mha_config *config) {
+    int64_t sum = 0;
+    if (config->n_kv_heads > config->n_heads ||
+        (!config->group_sizes && config->n_heads > 0 && config->n_heads % config->n_kv_heads != 0))
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: %lld query heads are not divisible by %lld kv heads",
+                             (long long)config->n_heads, (long long)config->n_kv_heads);
+    for (int64_t g = 0; config->group_sizes && g < config->n_kv_heads; g++) {
+        if (config->group_sizes[g] < 1 || config->group_sizes[g] > config->n_heads - sum)
+            return headwise_fail(
+                HEADWISE_ERR_INVALID,
+                "mha: group_sizes[%lld] is %lld, expected 1 or more, and %lld in sum", (long long)g,
+                (long long)config->group_sizes[g], (long long)config->n_heads);
+        sum += config->group_sizes[g];
+    }
+    if (config->group_sizes && sum != config->n_heads)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: group_sizes sum to %lld, expected %lld heads", (long long)sum,
+                             (long long)config->n_heads);
+    for (int64_t h = 0; config->head_numbers && h < config->n_heads; h++) {
+        int64_t least = h > 0 ? config->head_numbers[h - 1] + 1 : 0;
+        if (config->head_numbers[h] < least || config->head_numbers[h] >= (int64_t)1 << 30)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "mha: head_numbers[%lld] is %lld, expected at least %lld (they "
+                                 "increase) and below 2^30",
+                                 (long long)h, (long long)config->head_numbers[h],
+                                 (long long)least);
     }
     return HEADWISE_OK;
 }
@@ -96,19 +126,21 @@ static enum headwise_status resolve_sizes(struct headwise_mha_config *config) {
     config->d_memory = config->d_memory ? config->d_memory : config->d_model;
     config->d_out = config->d_out ? config->d_out : config->d_model;
     config->n_kv_heads = config->n_kv_heads ? config->n_kv_heads : config->n_heads;
-    if (config->n_heads % config->n_kv_heads != 0)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: %lld query heads are not divisible by %lld kv heads",
-                             (long long)config->n_heads, (long long)config->n_kv_heads);
-    if (!config->head_dim && config->d_model % config->n_heads != 0)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: d_model %lld is not divisible by %lld heads: set head_dim",
-                             (long long)config->d_model, (long long)config->n_heads);
+    status = check_groups(config);
+    if (status != HEADWISE_OK)
+        return status;
+    if (!config->head_dim && (config->head_numbers || config->d_model % config->n_heads != 0))
+        return headwise_fail(
+            HEADWISE_ERR_INVALID,
+            config->head_numbers
+                ? "mha: a pruned layer of d_model %lld and %lld heads: set head_dim"
+                : "mha: d_model %lld is not divisible by %lld heads: set head_dim",
+            (long long)config->d_model, (long long)config->n_heads);
     config->head_dim = config->head_dim ? config->head_dim : config->d_model / config->n_heads;
     config->value_dim = config->value_dim ? config->value_dim : config->head_dim;
-    status = check_size("n_heads * head_dim", config->n_heads * config->head_dim, 1);
+    status = check_size("n_heads * head_dim", config->n_heads * config->head_dim, 0);
     if (status == HEADWISE_OK)
-        status = check_size("n_heads * value_dim", config->n_heads * config->value_dim, 1);
+        status = check_size("n_heads * value_dim", config->n_heads * config->value_dim, 0);
     return status;
 }
 
@@ -118,7 +150,7 @@ static enum headwise_status check_weights(const struct headwise_mha_config *conf
         const void *weights;
     } matrices[] = {
         {"w_q", config->w_q}, {"w_k", config->w_k}, {"w_v", config->w_v}, {"w_o", config->w_o}};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; config->n_heads > 0 && i < 4; i++) {
         if (!matrices[i].weights)
             return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL", matrices[i].name);
     }
@@ -189,6 +221,7 @@ enum headwise_status headwise_mha_forward(headwise_context *context, const headw
         .batch = x->size[0],
         .n_heads = mha->n_heads,
         .n_kv_heads = mha->n_kv_heads,
+        .group_starts = headwise_mha_groups(mha),
         .n_queries = x->size[2],
         .n_new_keys = memory ? memory->size[2] : x->size[2],
         .head_dim = mha->head_dim,

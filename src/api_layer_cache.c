@@ -28,6 +28,7 @@ static enum headwise_status check_call(struct headwise_call *call, const char *w
         .batch = n,
         .n_heads = mha->n_heads,
         .n_kv_heads = mha->n_kv_heads,
+        .group_starts = headwise_mha_groups(mha),
         .n_queries = n_queries,
         .n_new_keys = headwise_most_keys(cache, first_sequence, n) + n_appended,
         .head_dim = mha->head_dim,

@@ -35,8 +35,8 @@ static float *worker_scratch(const struct headwise_attention_job *job, int worke
 /* Lists the query heads of kv head g that have work; returns how many. */
 static int64_t list_active(const struct headwise_call *call, int64_t b, int64_t g,
                            int64_t *active) {
-    int64_t n = 0;
-    for (int64_t h = g * call->group; h < (g + 1) * call->group; h++) {
+    int64_t n = 0, end = headwise_group_start(call, g + 1);
+    for (int64_t h = headwise_group_start(call, g); h < end; h++) {
         if (headwise_gate(call, b, h) != 0.0f || headwise_probes_rows(call))
             active[n++] = h;
     }
@@ -89,9 +89,11 @@ static void write_output(const struct headwise_tile *tile, int64_t head, int64_t
 
 static void write_skipped(const struct headwise_tile *tile) {
     const struct headwise_call *call = tile->plan->call;
-    if (tile->n_active == call->group)
+    int64_t first = headwise_group_start(call, tile->kv_head);
+    int64_t end = headwise_group_start(call, tile->kv_head + 1);
+    if (tile->n_active == end - first)
         return;
-    for (int64_t h = tile->kv_head * call->group; h < (tile->kv_head + 1) * call->group; h++) {
+    for (int64_t h = first; h < end; h++) {
         if (headwise_gate(call, tile->batch, h) != 0.0f || headwise_probes_rows(call))
             continue;
         for (int64_t i = 0; i < tile->n_queries; i++)

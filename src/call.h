@@ -25,7 +25,8 @@ struct headwise_call {
     int64_t batch;
     int64_t n_heads;
     int64_t n_kv_heads;
-    int64_t group; /* query heads per kv head */
+    int64_t group; /* query heads per kv head; the most of any where group_starts says more */
+    const int64_t *group_starts; /* [n_kv_heads + 1], or NULL: groups of the same size */
     int64_t n_queries;
     int64_t n_past;
     int64_t n_keys; /* past and new */
@@ -42,6 +43,11 @@ static inline int64_t headwise_call_keys(const struct headwise_call *call, int64
 static inline float headwise_gate(const struct headwise_call *call, int64_t b, int64_t h) {
     const float *gates = call->options.head_gates;
     return gates ? gates[b * call->options.gate_batch_stride + h] : 1.0f;
+}
+
+/* The first query head that reads kv head g; that of g + 1 ends the group. */
+static inline int64_t headwise_group_start(const struct headwise_call *call, int64_t g) {
+    return call->group_starts ? call->group_starts[g] : g * call->group;
 }
 
 /* Whether scores get a bias by position. */

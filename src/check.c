@@ -263,8 +263,9 @@ static enum headwise_status check_heads(const char *where, const struct headwise
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: head sizes are %lld and %lld, expected 1 or more", where,
                              (long long)shape->head_dim, (long long)shape->value_dim);
-    bool divides =
-        shape->n_kv_heads > 0 ? shape->n_heads % shape->n_kv_heads == 0 : shape->n_heads == 0;
+    bool divides = shape->group_starts     ? true
+                   : shape->n_kv_heads > 0 ? shape->n_heads % shape->n_kv_heads == 0
+                                           : shape->n_heads == 0;
     if (!divides)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: %lld query heads are not divisible by %lld kv heads", where,
@@ -277,6 +278,10 @@ static void fill_sizes(struct headwise_call *call, const struct headwise_shape *
     call->n_heads = shape->n_heads;
     call->n_kv_heads = shape->n_kv_heads;
     call->group = shape->n_kv_heads > 0 ? shape->n_heads / shape->n_kv_heads : 0;
+    call->group_starts = shape->group_starts;
+    for (int64_t g = 0; shape->group_starts && g < shape->n_kv_heads; g++)
+        call->group =
+            headwise_max(call->group, shape->group_starts[g + 1] - shape->group_starts[g]);
     call->n_queries = shape->n_queries;
     call->head_dim = shape->head_dim;
     call->value_dim = shape->value_dim;

@@ -9,6 +9,7 @@
  */
 struct headwise_shape {
     int64_t batch, n_heads, n_kv_heads, n_queries, n_new_keys, head_dim, value_dim;
+    const int64_t *group_starts; /* as in the call; NULL: n_kv_heads must divide n_heads */
     enum headwise_dtype k_type, v_type;
     const headwise_cache *cache; /* or NULL: then k and v are tensors */
     int64_t first_sequence;

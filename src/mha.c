@@ -41,6 +41,24 @@ static void release_norm(const headwise_mha *mha, const struct headwise_head_nor
     headwise_release(&mha->allocator, norm->bias, bytes);
 }
 
+static size_t numbers_bytes(const headwise_mha *mha) {
+    return (size_t)(mha->n_heads + mha->n_kv_heads + 1) * sizeof(int64_t);
+}
+
+/* Numbers and groups, from the config or as they are without pruning. */
+static void number_heads(headwise_mha *mha, const struct headwise_mha_config *config) {
+    int64_t group = mha->n_kv_heads > 0 ? mha->n_heads / mha->n_kv_heads : 0;
+    for (int64_t h = 0; h < mha->n_heads; h++)
+        mha->head_numbers[h] = config->head_numbers ? config->head_numbers[h] : h;
+    mha->group_starts = mha->head_numbers + mha->n_heads;
+    mha->group_starts[0] = 0;
+    for (int64_t g = 0; g < mha->n_kv_heads; g++) {
+        int64_t size = config->group_sizes ? config->group_sizes[g] : group;
+        mha->group_starts[g + 1] = mha->group_starts[g] + size;
+        mha->uneven = mha->uneven || size != group;
+    }
+}
+
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config) {
     headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
@@ -60,6 +78,12 @@ enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *co
         .norm_eps = config->norm_eps,
         .allocator = context->allocator,
     };
+    created->head_numbers = headwise_alloc(&context->allocator, numbers_bytes(created));
+    if (!created->head_numbers) {
+        headwise_mha_destroy(created);
+        return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: out of memory");
+    }
+    number_heads(created, config);
     const struct {
         struct headwise_matrix *matrix;
         const void *weights;
@@ -97,6 +121,7 @@ void headwise_mha_destroy(headwise_mha *mha) {
     headwise_matrix_destroy(&mha->o, &allocator);
     release_norm(mha, &mha->q_norm);
     release_norm(mha, &mha->k_norm);
+    headwise_release(&allocator, mha->head_numbers, numbers_bytes(mha));
     headwise_release(&allocator, mha, sizeof *mha);
 }
 

@@ -25,7 +25,7 @@ struct headwise_plan {
     int64_t n_blocks;       /* key blocks of the whole call */
     int64_t n_splits; /* ranges of key blocks computed apart; 1: blocks are merged as they come */
     int64_t split_blocks; /* key blocks per range */
-    int64_t max_rows;     /* tile_queries * group */
+    int64_t max_rows;     /* tile_queries * (largest) group */
     int64_t sub_rows;     /* rows that share one pass over a key block */
 
     int64_t q_stride;      /* floats per row of packed queries */

@@ -101,3 +101,9 @@ void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, co
     if (call->probe.mean_weights)
         add_to_mean(tile, row, weights);
 }
+
+void headwise_probe_no_heads(const struct headwise_call *call) {
+    if (call->n_heads == 0 && call->probe.mean_weights)
+        memset(call->probe.mean_weights, 0,
+               (size_t)(call->batch * call->n_queries * call->n_keys) * sizeof(float));
+}

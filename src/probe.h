@@ -24,4 +24,7 @@ void headwise_probe_numerators(const struct headwise_tile *tile, int64_t block, 
 void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, const float *maxima,
                                float max, float inverse, float *factors);
 
+/* The mean over no heads, which no head is there to write: zeros. */
+void headwise_probe_no_heads(const struct headwise_call *call);
+
 #endif
