@@ -189,20 +189,7 @@ static enum headwise_status check_forward(headwise_context *context, const headw
                                           const struct headwise_tensor *x,
                                           const struct headwise_tensor *memory) {
     static const char where[] = "mha";
-    enum headwise_status status = headwise_check_layer(where, context, mha);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "x", x, false, -1, 1, -1, mha->d_model);
-    if (status == HEADWISE_OK && memory)
-        status =
-            headwise_check_tensor(where, "memory", memory, false, x->size[0], 1, -1, mha->d_memory);
-    if (status == HEADWISE_OK && memory && mha->rotary)
-        status = headwise_fail(
-            HEADWISE_ERR_INVALID,
-            "%s: memory is given, but a layer with rotary has no positions for it", where);
-    if (status == HEADWISE_OK && !memory && mha->d_memory != mha->d_model)
-        status = headwise_fail(HEADWISE_ERR_INVALID,
-                               "%s: memory is NULL, but d_memory %lld differs from d_model %lld",
-                               where, (long long)mha->d_memory, (long long)mha->d_model);
+    enum headwise_status status = headwise_check_layer_inputs(where, context, mha, x, memory, true);
     if (status == HEADWISE_OK)
         status = headwise_check_tensor(where, "y", y, true, x->size[0], 1, x->size[2], mha->d_out);
     return status;

@@ -19,6 +19,28 @@ enum headwise_status headwise_check_layer(const char *where, const headwise_cont
     return HEADWISE_OK;
 }
 
+enum headwise_status headwise_check_layer_inputs(const char *where, const headwise_context *context,
+                                                 const headwise_mha *mha,
+                                                 const struct headwise_tensor *x,
+                                                 const struct headwise_tensor *memory,
+                                                 bool needs_keys) {
+    enum headwise_status status = headwise_check_layer(where, context, mha);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "x", x, false, -1, 1, -1, mha->d_model);
+    if (status == HEADWISE_OK && memory)
+        status =
+            headwise_check_tensor(where, "memory", memory, false, x->size[0], 1, -1, mha->d_memory);
+    if (status == HEADWISE_OK && memory && mha->rotary)
+        status = headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "%s: memory is given, but a layer with rotary has no positions for it", where);
+    if (status == HEADWISE_OK && needs_keys && !memory && mha->d_memory != mha->d_model)
+        status = headwise_fail(HEADWISE_ERR_INVALID,
+                               "%s: memory is NULL, but d_memory %lld differs from d_model %lld",
+                               where, (long long)mha->d_memory, (long long)mha->d_model);
+    return status;
+}
+
 enum headwise_status headwise_check_layer_cache(const char *where, const headwise_context *context,
                                                 const headwise_mha *mha,
                                                 const headwise_cache *cache, int64_t first_sequence,

@@ -8,8 +8,15 @@
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,
                                           const headwise_mha *mha);
 
-/* The same for all three, and that the cache holds keys of this layer, of n sequences from
- * first_sequence on. */
+/* The same, and x, and memory where it is not NULL. needs_keys: without a memory x must do. */
+enum headwise_status headwise_check_layer_inputs(const char *where, const headwise_context *context,
+                                                 const headwise_mha *mha,
+                                                 const struct headwise_tensor *x,
+                                                 const struct headwise_tensor *memory,
+                                                 bool needs_keys);
+
+/* That context, layer and cache are there and for the same tier, and that the cache holds keys of
+ * this layer, of n sequences from first_sequence on. */
 enum headwise_status headwise_check_layer_cache(const char *where, const headwise_context *context,
                                                 const headwise_mha *mha,
                                                 const headwise_cache *cache, int64_t first_sequence,

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "error.h"
+#include "probe.h"
 
 /* Whether row number b * size[2] + r of the flattened tensor lies at that many row strides. */
 static bool is_flat_f32(const struct headwise_tensor *t) {
@@ -83,14 +84,18 @@ static void map_keys(struct headwise_forward *forward, struct scratch_map *map, 
 }
 
 static void map_queries(struct headwise_forward *forward, struct scratch_map *map) {
+    const struct headwise_call *call = forward->call;
+    forward->q_stride = padded_stride(forward, &forward->mha->q);
+    map->q = headwise_take(&map->total, call->batch * call->n_queries, forward->q_stride);
+}
+
+static void map_output(struct headwise_forward *forward, struct scratch_map *map) {
     const headwise_mha *mha = forward->mha;
     const struct headwise_call *call = forward->call;
     int64_t rows = call->batch * call->n_queries;
     bool y_direct = is_flat_f32(&forward->y.tensor) && mha->d_out % forward->kernels->nr_min == 0;
     take_view(&forward->y, y_direct, padded_stride(forward, &mha->o), &map->total);
-    forward->q_stride = padded_stride(forward, &mha->q);
     forward->context_stride = headwise_odd_stride(mha->n_heads * mha->value_dim);
-    map->q = headwise_take(&map->total, rows, forward->q_stride);
     map->heads = headwise_take(&map->total, rows, forward->context_stride);
     map->attention = headwise_take(&map->total, 1,
                                    forward->attention.plan.scratch_bytes / (int64_t)sizeof(float));
@@ -107,6 +112,8 @@ static struct scratch_map map_scratch(struct headwise_forward *forward, int n_th
         map_keys(forward, &map, n_threads);
     if (forward->has_queries)
         map_queries(forward, &map);
+    if (forward->has_output)
+        map_output(forward, &map);
     return map;
 }
 
@@ -154,17 +161,22 @@ static void bind_keys(struct headwise_forward *forward, const struct scratch_map
 
 static void bind_queries(struct headwise_forward *forward, const struct scratch_map *map,
                          float *scratch) {
+    struct headwise_call *call = forward->call;
+    call->q = heads_view(scratch + map->q, call->batch, call->n_heads, call->n_queries,
+                         call->head_dim, forward->q_stride);
+    forward->q_rows = head_rows(forward, &forward->mha->q_norm, &call->q);
+    add_output(&forward->inputs[0], &forward->mha->q, call->q.data, forward->q_stride);
+}
+
+static void bind_output(struct headwise_forward *forward, const struct scratch_map *map,
+                        float *scratch) {
     const headwise_mha *mha = forward->mha;
     struct headwise_call *call = forward->call;
     place_view(&forward->y, scratch);
     forward->heads = scratch + map->heads;
     forward->attention.shared = scratch + map->attention;
-    call->q = heads_view(scratch + map->q, call->batch, call->n_heads, call->n_queries,
-                         call->head_dim, forward->q_stride);
     call->y = heads_view(forward->heads, call->batch, call->n_heads, call->n_queries,
                          call->value_dim, forward->context_stride);
-    forward->q_rows = head_rows(forward, &mha->q_norm, &call->q);
-    add_output(&forward->inputs[0], &mha->q, call->q.data, forward->q_stride);
     forward->output = (struct headwise_projection){
         .kernels = forward->kernels,
         .x = forward->heads,
@@ -184,11 +196,13 @@ static void bind_scratch(struct headwise_forward *forward, const struct scratch_
     forward->inputs[0] = projection_of(forward, &forward->x, forward->x.tensor.size[3]);
     if (forward->has_queries)
         bind_queries(forward, map, scratch);
+    if (forward->has_output)
+        bind_output(forward, map, scratch);
     if (forward->has_keys)
         bind_keys(forward, map, scratch);
     for (int i = 0; i < forward->n_inputs; i++)
         headwise_projection_plan(&forward->inputs[i], n_threads);
-    if (forward->has_queries)
+    if (forward->has_output)
         headwise_projection_plan(&forward->output, n_threads);
 }
 
@@ -206,7 +220,7 @@ static bool is_tiny(const struct headwise_forward *forward) {
     if (forward->has_queries)
         work += queries * (double)(call->batch * call->n_queries);
     return work < TINY_WORK &&
-           (!forward->has_queries || headwise_plan_is_tiny(&forward->attention.plan));
+           (!forward->has_output || headwise_plan_is_tiny(&forward->attention.plan));
 }
 
 static struct headwise_forward make_forward(const headwise_context *context,
@@ -217,20 +231,22 @@ static struct headwise_forward make_forward(const headwise_context *context,
         .mha = mha,
         .kernels = context->kernels,
         .call = call,
-        .has_queries = io->y != NULL,
-        .has_keys = !call->cache || io->appended,
-        .has_memory = io->x && io->memory,
+        .has_queries = io->y || io->q,
+        .has_keys = io->y ? !call->cache || io->appended : io->appended || io->k || io->v,
+        .has_output = io->y != NULL,
         .appends = io->appended != NULL,
         .x.tensor = io->x ? *io->x : *io->memory,
         .append.cache = io->appended,
         .append.first_sequence = call->first_sequence,
+        .wanted = {io->q, io->k, io->v},
     };
+    forward.has_memory = forward.has_keys && io->x && io->memory;
     if (io->y)
         forward.y.tensor = *io->y;
     if (io->memory)
         forward.memory.tensor = *io->memory;
     forward.n_key_rows = io->memory ? io->memory->size[2] : io->x->size[2];
-    if (forward.has_queries)
+    if (forward.has_output)
         headwise_plan_init(&forward.attention.plan, call, context->kernels, context->n_threads);
     return forward;
 }
@@ -251,6 +267,7 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
         headwise_cache_open(io->appended, call->first_sequence + b, forward.n_key_rows);
     struct headwise_phase phases[HEADWISE_MAX_PHASES];
     int n_phases = headwise_forward_phases(&forward, phases);
+    headwise_probe_no_heads(call);
     headwise_parallel_run(context, phases, n_phases, is_tiny(&forward));
     if (forward.appends)
         headwise_cache_commit(&forward.append);

@@ -18,17 +18,20 @@ struct headwise_matrix_view {
 
 /* One call. What it does, in this order: inputs to f32; projections; norm and rotation of queries
  * and keys; keys and values into a cache; attention; contributions; output projection; output to
- * its type. has_queries and has_keys say which of it there is: a call that only appends has no
- * queries, one that only attends no keys. */
+ * its type. has_queries, has_keys and has_output say which of it there is: a call that only appends
+ * has no queries, one that only attends no keys, and one that only projects has no output: queries,
+ * keys and values are copied to where they are wanted. */
 struct headwise_forward {
     const headwise_mha *mha;
     const struct headwise_kernels *kernels;
     struct headwise_call *call;
-    bool has_queries; /* attention and output */
+    bool has_queries; /* projects queries */
+    bool has_output;  /* attention and output */
     bool has_keys;    /* projects keys and values: from x, or from memory */
     bool has_memory;
     bool appends; /* keys and values go to append.cache; else the attention reads them as tensors */
     struct headwise_matrix_view x, memory, y;
+    const struct headwise_tensor *wanted[3]; /* where q, k and v go, each or NULL */
     int64_t n_key_rows; /* of each batch entry */
 
     struct headwise_projection inputs[2]; /* from x, and from memory */

@@ -101,6 +101,23 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     }
 }
 
+/* One head of q, k or v to where it is wanted. */
+static void show_task(void *arg, int64_t index, int worker) {
+    const struct headwise_forward *forward = arg;
+    const struct headwise_call *call = forward->call;
+    const struct headwise_tensor *from[3] = {&call->q, &call->k, &call->v};
+    int64_t heads[3] = {call->n_heads, call->n_kv_heads, call->n_kv_heads};
+    int64_t b = index % call->batch, h = index / call->batch;
+    int which = 0;
+    (void)worker;
+    for (; h >= heads[which]; which++)
+        h -= heads[which];
+    const struct headwise_tensor *to = forward->wanted[which];
+    for (int64_t r = 0; to && r < to->size[2]; r++)
+        headwise_row_from_f32(forward->kernels, headwise_tensor_row(to, b, h, r), to->dtype,
+                              headwise_tensor_row(from[which], b, h, r), to->size[3]);
+}
+
 static struct headwise_phase phase_of(struct headwise_forward *forward, int64_t n_tasks,
                                       headwise_task_fn *task) {
     return (struct headwise_phase){n_tasks, task, forward};
@@ -110,7 +127,7 @@ static int64_t row_blocks(const struct headwise_matrix_view *view) {
     return headwise_ceil_div(headwise_view_rows(view), TASK_ROWS);
 }
 
-static int key_phases(struct headwise_forward *forward, struct headwise_phase *phases) {
+static int input_phases(struct headwise_forward *forward, struct headwise_phase *phases) {
     int n = 0;
     if (!forward->x.direct)
         phases[n++] = phase_of(forward, row_blocks(&forward->x), convert_x_task);
@@ -142,8 +159,12 @@ static int query_phases(struct headwise_forward *forward, struct headwise_phase 
 }
 
 int headwise_forward_phases(struct headwise_forward *forward, struct headwise_phase *phases) {
-    int n = key_phases(forward, phases);
-    if (forward->has_queries)
+    const struct headwise_call *call = forward->call;
+    int n = input_phases(forward, phases);
+    if (forward->has_output)
         n += query_phases(forward, phases + n);
+    else if (!forward->appends)
+        phases[n++] =
+            phase_of(forward, call->batch * (call->n_heads + 2 * call->n_kv_heads), show_task);
     return n;
 }
