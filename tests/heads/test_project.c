@@ -88,6 +88,51 @@ static void attention_goes_on_from_there(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* The same where queries and keys are normalized and turned, at positions that the caller gives. */
+static void norms_and_positions_come_first(enum headwise_isa isa) {
+    const struct headwise_rotary_config form = {
+        .size = sizeof form, .rotary_dim = 4, .n_positions = 50};
+    struct test_rng rng = test_rng_make(385);
+    struct headwise_mha_config config = {
+        .d_model = 20, .n_heads = 4, .n_kv_heads = 2, .head_dim = 6};
+    float *norm = guard_floats(6);
+    int64_t positions[2 * 9];
+    headwise_rotary *rotary = NULL;
+    headwise_context *context = call_context(isa, 2);
+    layer_fill_weights(&rng, &config, true);
+    test_rng_fill(&rng, norm, 6, 1);
+    for (int i = 0; i < 2 * 9; i++)
+        positions[i] = test_rng_below(&rng, 50);
+    assert_int_equal(headwise_rotary_create(&rotary, context, &form), HEADWISE_OK);
+    config.rotary = rotary;
+    config.q_norm = config.k_norm = norm;
+    headwise_mha *mha = layer_create(context, &config);
+    struct layer_call call = layer_call_make(&rng, &config, 2, 9, -1, HEADWISE_F32);
+    struct headwise_tensor q = call_tensor(HEADWISE_F32, 2, 4, 9, 6, NULL), y = q;
+    struct headwise_tensor k = call_tensor(HEADWISE_F32, 2, 2, 9, 6, NULL);
+    struct headwise_tensor v = call_tensor(HEADWISE_F32, 2, 2, 9, 6, NULL);
+    y.data = guard_floats(2 * 4 * 9 * 6);
+    for (int given = 0; given < 2; given++) {
+        call.options.positions = given ? positions : NULL;
+        call.probe = (struct headwise_probe){.size = sizeof call.probe,
+                                             .head_outputs = guard_floats(2 * 4 * 9 * 6)};
+        layer_run_with(context, mha, &call);
+        assert_int_equal(
+            headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, &call.options),
+            HEADWISE_OK);
+        assert_int_equal(headwise_attention(context, &y, &q, &k, &v, NULL), HEADWISE_OK);
+        compare_same_bits(y.data, call.probe.head_outputs, 2 * 4 * 9 * 6, "positions %d", given);
+    }
+    positions[17] = 50; /* beyond the table */
+    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, &call.options),
+                     HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, &call.x, NULL),
+                     HEADWISE_ERR_INVALID);
+    headwise_mha_destroy(mha);
+    headwise_rotary_destroy(rotary);
+    headwise_context_destroy(context);
+}
+
 /* Each output alone, and of a narrow type, is what it is among all of them, rounded once. */
 static void each_output_alone(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(383);
@@ -162,9 +207,8 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(projections_match_float64),
-        TEST_CASE(attention_goes_on_from_there),
-        TEST_CASE(each_output_alone),
+        TEST_CASE(projections_match_float64),      TEST_CASE(attention_goes_on_from_there),
+        TEST_CASE(norms_and_positions_come_first), TEST_CASE(each_output_alone),
         TEST_CASE(wrong_arguments_are_refused),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

@@ -138,6 +138,30 @@ static void expect_gated_is_pruned(enum headwise_isa isa, struct test_rng *rng,
     headwise_context_destroy(context);
 }
 
+static headwise_rotary *make_table(void) {
+    const struct headwise_rotary_config form = {
+        .size = sizeof form, .rotary_dim = 4, .n_positions = 100};
+    headwise_context *context = call_context(HEADWISE_ISA_SCALAR, 1);
+    headwise_rotary *rotary = NULL;
+    assert_int_equal(headwise_rotary_create(&rotary, context, &form), HEADWISE_OK);
+    headwise_context_destroy(context);
+    return rotary;
+}
+
+/* Norms of queries and keys, or a rotation, or both, or neither. */
+static void add_positions(struct test_rng *rng, struct headwise_mha_config *config,
+                          const headwise_rotary *rotary, int variant) {
+    float *norms = guard_floats((size_t)config->head_dim * 2);
+    test_rng_fill(rng, norms, (size_t)config->head_dim * 2, 1);
+    config->rotary = variant & 1 ? rotary : NULL;
+    config->q_norm = variant & 2 ? norms : NULL;
+    config->k_norm = variant & 4 ? norms + config->head_dim : NULL;
+    config->k_norm_bias = variant & 4 ? norms : NULL;
+    config->norm = variant & 1 ? HEADWISE_NORM_LAYER : HEADWISE_NORM_RMS;
+    config->norm_adds_one = variant & 4;
+    config->norm_eps = variant & 2 ? 0.1f : 0;
+}
+
 /* Random sets of heads of layers of many forms. */
 static void pruned_has_the_bits_of_gated(enum headwise_isa isa) {
     const struct headwise_mha_config forms[] = {
@@ -147,18 +171,21 @@ static void pruned_has_the_bits_of_gated(enum headwise_isa isa) {
         {.d_model = 16, .n_heads = 7, .n_kv_heads = 1, .head_dim = 40, .value_dim = 41},
     };
     struct test_rng rng = test_rng_make(361);
+    headwise_rotary *rotary = make_table();
     for (size_t f = 0; f < TEST_COUNT(forms); f++)
         for (int variant = 0; variant < 8; variant++) {
             struct headwise_mha_config config = forms[f];
             int64_t drop[MOST_HEADS], n = 0;
             config.weight_dtype = variant == 3 ? HEADWISE_BF16 : HEADWISE_F32;
             layer_fill_weights(&rng, &config, variant % 2 == 0);
+            add_positions(&rng, &config, rotary, variant);
             for (int64_t h = config.n_heads - 1; h >= 0; h--) /* any order will do */
                 if (test_rng_below(&rng, 2) == 0)
                     drop[n++] = h;
             expect_gated_is_pruned(isa, &rng, &config, drop, n, variant);
             guard_reset();
         }
+    headwise_rotary_destroy(rotary);
 }
 
 static struct headwise_mha_config four_heads(struct test_rng *rng, int64_t kv_heads) {
