@@ -124,8 +124,106 @@ static void ppocr_svtr_layers(enum headwise_isa isa) {
         run_fused(isa, &svtr[i]);
 }
 
+/* A layer of the small Llama: 8 query heads on 4 kv heads of 8 components, 40 tokens, rotary. */
+enum { LLAMA_D = 64, LLAMA_HEADS = 8, LLAMA_KV = 4, LLAMA_DIM = 8, LLAMA_ROWS = 40 };
+
+static const float *llama_array(const headwise_safetensors *file, int layer, const char *what,
+                                int64_t n) {
+    char name[96];
+    snprintf(name, sizeof(name), what, layer);
+    return vector_f32(file, name, n);
+}
+
+/* The largest sum of |x| |w| over the inputs of one component of a key. */
+static double largest_magnitude(const float *x, const float *w) {
+    double largest = 0;
+    for (int64_t r = 0; r < LLAMA_ROWS; r++)
+        for (int64_t c = 0; c < LLAMA_KV * LLAMA_DIM; c++) {
+            double sum = 0;
+            for (int64_t t = 0; t < LLAMA_D; t++)
+                sum += fabs((double)x[r * LLAMA_D + t] * (double)w[c * LLAMA_D + t]);
+            largest = fmax(largest, sum);
+        }
+    return largest;
+}
+
+/* A key is two such sums of 64 terms, turned: 64 roundings, at most 4 more to turn, and those of
+ * the stored input, angle and key. */
+static void expect_keys(const float *got, const float *stored, double magnitude) {
+    for (int64_t i = 0; i < LLAMA_KV * LLAMA_ROWS * LLAMA_DIM; i++)
+        compare_expect((double)got[i], (double)stored[i], bound_gamma(64 + 4 + 3) * 2 * magnitude,
+                       "rotated key, element %d", (int)i);
+}
+
+static void run_llama(headwise_context *context, const headwise_safetensors *model,
+                      const headwise_rotary *rotary, int layer) {
+    headwise_safetensors *data = vector_open("stories260K/reference_activations.safetensors");
+    const int64_t n = LLAMA_ROWS * LLAMA_D, keys = LLAMA_KV * LLAMA_ROWS * LLAMA_DIM;
+    const int64_t map = LLAMA_HEADS * LLAMA_ROWS * LLAMA_ROWS, half = LLAMA_D * LLAMA_D / 2;
+    struct headwise_mha_config config = {
+        .size = sizeof(config),
+        .d_model = LLAMA_D,
+        .n_heads = LLAMA_HEADS,
+        .n_kv_heads = LLAMA_KV,
+        .w_q = llama_array(model, layer, "model.layers.%d.self_attn.q_proj.weight", 2 * half),
+        .w_k = llama_array(model, layer, "model.layers.%d.self_attn.k_proj.weight", half),
+        .w_v = llama_array(model, layer, "model.layers.%d.self_attn.v_proj.weight", half),
+        .w_o = llama_array(model, layer, "model.layers.%d.self_attn.o_proj.weight", 2 * half),
+        .rotary = rotary};
+    struct headwise_tensor x =
+        headwise_tensor_brhc(llama_array(data, layer, "layers.%d.self_attn.input", n), HEADWISE_F32,
+                             1, LLAMA_ROWS, 1, LLAMA_D);
+    struct headwise_tensor y = x,
+                           key = headwise_tensor_bhrc(guard_floats((size_t)keys), HEADWISE_F32, 1,
+                                                      LLAMA_KV, LLAMA_ROWS, LLAMA_DIM);
+    y.data = guard_floats((size_t)n);
+    struct headwise_probe probe = {.size = sizeof(probe), .weights = guard_floats((size_t)map)};
+    struct headwise_attention_options call = {.size = sizeof(call),
+                                              .causal = HEADWISE_CAUSAL_TOP_LEFT,
+                                              .present_key = &key,
+                                              .probe = &probe};
+    headwise_mha *mha = NULL;
+    assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
+    assert_int_equal(headwise_mha_forward(context, mha, &y, &x, NULL, &call), HEADWISE_OK);
+    headwise_mha_destroy(mha);
+    struct oracle_result *result = oracle_layer(&config, &x, NULL, &call);
+    expect_near(y.data, result->out, result->out_bound,
+                llama_array(data, layer, "layers.%d.self_attn.output", n), n, "output");
+    expect_near(probe.weights, result->weights, result->weights_bound,
+                llama_array(data, layer, "layers.%d.self_attn.probs", map), map, "weights");
+    if (headwise_rotary_pairs(rotary) == HEADWISE_PAIRS_HALF) /* the order they are stored in */
+        expect_keys(key.data, llama_array(data, layer, "layers.%d.self_attn.k_rope", keys),
+                    largest_magnitude(x.data, config.w_k));
+    headwise_safetensors_close(data);
+}
+
+static void run_llama_layers(enum headwise_isa isa, const char *path, enum headwise_pairs pairs) {
+    const struct headwise_rotary_config config = {
+        .size = sizeof(config), .rotary_dim = LLAMA_DIM, .pairs = pairs, .n_positions = LLAMA_ROWS};
+    struct headwise_context_options options = {.size = sizeof(options), .isa = isa, .n_threads = 2};
+    headwise_context *context = NULL;
+    headwise_rotary *rotary = NULL;
+    headwise_safetensors *model = vector_open(path);
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    assert_int_equal(headwise_rotary_create(&rotary, context, &config), HEADWISE_OK);
+    for (int layer = 0; layer < 5; layer++)
+        run_llama(context, model, rotary, layer);
+    headwise_rotary_destroy(rotary);
+    headwise_context_destroy(context);
+    headwise_safetensors_close(model);
+}
+
+static void stories_layers(enum headwise_isa isa) {
+    run_llama_layers(isa, "stories260K/model.safetensors", HEADWISE_PAIRS_HALF);
+}
+
+static void stories_layers_interleaved(enum headwise_isa isa) {
+    run_llama_layers(isa, "stories260K/model_interleaved.safetensors", HEADWISE_PAIRS_INTERLEAVED);
+}
+
 int main(void) {
-    const struct test_case cases[] = {TEST_CASE(gpt_nano_sort_layers),
-                                      TEST_CASE(ppocr_svtr_layers)};
+    const struct test_case cases[] = {TEST_CASE(gpt_nano_sort_layers), TEST_CASE(ppocr_svtr_layers),
+                                      TEST_CASE(stories_layers),
+                                      TEST_CASE(stories_layers_interleaved)};
     return vector_run(cases, TEST_COUNT(cases));
 }
