@@ -26,7 +26,7 @@ static void pack_rows(float *restrict panel, int n, const float *restrict src, p
         } else {
             UNROLLED
             for (int j = 0; j < LANES; j++)
-                tile[j] = load_first(src + j * src_stride + t, j < n_rows ? k - t : 0);
+                tile[j] = j < n_rows ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
             transpose(tile);
             UNROLLED
             for (int r = 0; r < LANES; r++) {

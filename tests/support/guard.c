@@ -49,7 +49,14 @@ static struct block *map_block(size_t size_bytes, size_t shift_bytes) {
     return block;
 }
 
+/* Bytes that every buffer keeps away from its page's end: 0, or HEADWISE_TEST_SLACK. */
+static size_t slack_bytes(void) {
+    const char *text = getenv("HEADWISE_TEST_SLACK");
+    return text == NULL ? 0 : (size_t)strtoul(text, NULL, 10);
+}
+
 void *guard_alloc(size_t size_bytes, size_t shift_bytes) {
+    shift_bytes += slack_bytes();
     struct block *block = map_block(size_bytes, shift_bytes);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     block->data = block->map + block->map_bytes - page - shift_bytes - size_bytes;
