@@ -44,9 +44,8 @@ HEADWISE_API enum headwise_status headwise_cache_bytes(headwise_context *context
 /* Creates a cache whose sequences are empty, for the context's tier, with its allocator, and stores
  * it in *cache. It does not refer to the context afterwards, but the allocator must stay usable.
  * Calls that take a context need one of the same tier.
- * Any number of threads may read a cache at once (attention, getters, read, save), each with its
- * own context; a call that changes it (append, truncate, copy, reorder, load, destroy) must be
- * alone.
+ * Any number of threads may read a cache at once (attention, getters, read), each with its own
+ * context; a call that changes it (append, truncate, copy, reorder, destroy) must be alone.
  * HEADWISE_ERR_INVALID: a pointer is NULL, a size is out of its range. HEADWISE_ERR_NO_MEMORY.
  * On failure *cache is unchanged. */
 HEADWISE_API enum headwise_status headwise_cache_create(headwise_cache **cache,
