@@ -31,8 +31,8 @@ def decoder(case, count, seed, sizes, prefix="model.", biases="", names=NAMES, s
 
 def config(model_type, sizes, layers, **more):
     return dict(model_type=model_type, hidden_size=sizes[3], num_attention_heads=sizes[0],
-                num_key_value_heads=sizes[1], num_hidden_layers=layers, rms_norm_eps=1e-5,
-                max_position_embeddings=64, **more)
+                num_key_value_heads=sizes[1], num_hidden_layers=layers,
+                max_position_embeddings=64, **dict({"rms_norm_eps": 1e-5}, **more))
 
 
 def llama():
@@ -63,9 +63,9 @@ def scalings():
     yarn = 0.1 * math.log(8.0) + 1
     known = {
         "linear": ({"type": "linear", "factor": 4.0}, rope_linear(d, 1e4, 4.0), 1.0),
-        "llama3": ({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
-                    "high_freq_factor": 4.0, "original_max_position_embeddings": 32},
-                   rope_llama3(d, 1e4, 8.0, 1.0, 4.0, 32), 1.0),
+        "llama3": ({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 0.5,
+                    "high_freq_factor": 2.5, "original_max_position_embeddings": 32},
+                   rope_llama3(d, 1e4, 8.0, 0.5, 2.5, 32), 1.0),
         "yarn": ({"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 32},
                  rope_yarn(d, 1e4, 8.0, 32), yarn),
         "yarn_ramp": ({"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 32,
@@ -107,13 +107,15 @@ def qwen():
             windowed(layer, 3)
 
     def normed(layer, i):
-        layer.add_norms(1e-5)
+        layer.add_norms(0.125)  # so large that it counts
     return [
         decoder(Case("qwen2", config("qwen2", sizes, 2, use_sliding_window=True, sliding_window=3,
                                      max_window_layers=1)), 2, 310, sizes, biases="qkv", setup=upper),
         decoder(Case("qwen2_full", config("qwen2", sizes, 1, sliding_window=3,
-                                          use_sliding_window=False)), 1, 310, sizes, biases="qkv"),
-        decoder(Case("qwen3", config("qwen3", wide, 2, head_dim=8, sliding_window=None)), 2, 320, wide,
+                                          use_sliding_window=False,
+                                          max_window_layers=0)), 1, 310, sizes, biases="qkv"),
+        decoder(Case("qwen3", config("qwen3", wide, 2, head_dim=8, sliding_window=None,
+                                     rms_norm_eps=0.125)), 2, 320, wide,
                 setup=normed),
     ]
 
@@ -137,7 +139,7 @@ def gemma3():
     sizes = (4, 2, 8, 12)
 
     def setup(layer, i, both_ways=False):
-        layer.add_norms(1e-5, adds_one=True)
+        layer.add_norms(0.125, adds_one=True)
         layer.scale = f32(1 / math.sqrt(32.0))
         layer.causal = not both_ways
         if (i + 1) % 3:
@@ -148,14 +150,14 @@ def gemma3():
         else:
             layer.frequencies = rope_linear(8, 5000.0, 2.0)
     old = config("gemma3_text", sizes, 3, head_dim=8, query_pre_attn_scalar=32, sliding_window=4,
-                 sliding_window_pattern=3, rope_theta=5000.0, rope_local_base_freq=100.0,
+                 sliding_window_pattern=3, rms_norm_eps=0.125, rope_theta=5000.0, rope_local_base_freq=100.0,
                  rope_scaling={"rope_type": "linear", "factor": 2.0})
     del old["hidden_size"]
     inner = dict(old)
     del inner["num_attention_heads"], inner["num_key_value_heads"], inner["head_dim"]
     new = config("gemma3_text", sizes, 3, head_dim=8, query_pre_attn_scalar=32, sliding_window=4,
                  layer_types=["sliding_attention", "sliding_attention", "full_attention"],
-                 rope_parameters={
+                 rms_norm_eps=0.125, rope_parameters={
                      "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 5000.0},
                      "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}})
     both = dict(old, use_bidirectional_attention=True)
@@ -178,27 +180,31 @@ def phi():
 
     def normed(layer, i):
         setup(layer, i)
-        layer.add_norms(1e-5, with_bias=True)
-    settings = config("phi", sizes, 1, partial_rotary_factor=0.4, layer_norm_eps=1e-5, head_dim=10)
+        layer.add_norms(0.25, with_bias=True)
+    settings = config("phi", sizes, 1, layer_norm_eps=0.25, head_dim=10)
+    del settings["rms_norm_eps"]
+    new = dict(settings, qk_layernorm=True,
+               rope_parameters={"rope_type": "default", "partial_rotary_factor": 0.4})
+    settings["partial_rotary_factor"] = 0.4
     return [
         decoder(Case("phi", settings), 1, 350, sizes, biases="qkvo", names=names, setup=setup),
-        decoder(Case("phi_norm", dict(settings, qk_layernorm=True)), 1, 350, sizes, biases="qkvo",
+        decoder(Case("phi_norm", new), 1, 350, sizes, biases="qkvo",
                 names=names, setup=normed),
     ]
 
 
 def phi3():
     heads, kv_heads, dim, width = 4, 2, 8, 16
-    short, long = [1.0, 1.25, 1.5, 2.0], [2.0, 3.0, 4.0, 6.0]
+    short, long = [1.0, 1.25, 1.5], [2.0, 3.0, 4.0]
     out = []
     for name, positions, factors in (("phi3", 64, long), ("phi3_short", 16, short)):
         settings = config("phi3", (heads, kv_heads, dim, width), 1, original_max_position_embeddings=16,
-                          rope_scaling={"type": "su", "short_factor": short, "long_factor": long})
+                          partial_rotary_factor=0.75, rope_scaling={"type": "su", "short_factor": short, "long_factor": long})
         settings["max_position_embeddings"] = positions
         case = Case(name, settings)
         layer = case.add("self", 0, Layer(360, heads, kv_heads, dim, width))
         layer.causal = True
-        layer.frequencies = rope_longrope(dim, 1e4, factors)
+        layer.frequencies = rope_longrope(6, 1e4, factors)  # 0.75 of 8
         ratio = positions / 16
         layer.rope_factor = math.sqrt(1 + math.log(ratio) / math.log(16)) if ratio > 1 else 1.0
         stem = "model.layers.0.self_attn."
