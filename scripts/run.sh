@@ -4,7 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-install_packages gcc libc6-dev meson ninja-build pkg-config libsleef-dev libjansson-dev
+install_packages gcc libc6-dev meson ninja-build pkg-config libsleef-dev libjansson-dev \
+  liblapacke-dev
 
 build=build/release
 log=build/release.log
