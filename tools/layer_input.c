@@ -144,9 +144,9 @@ static struct headwise_tensor view_rows(const struct array *array) {
 }
 
 int layer_input_read_rows(struct layer_input *layer, struct arena *arena,
-                          const headwise_safetensors *input, const char *memory) {
+                          const headwise_safetensors *input, const char *x, const char *memory) {
     struct array rows;
-    int code = load_rows(&rows, arena, input, "X", 0, -1);
+    int code = load_rows(&rows, arena, input, x ? x : "X", 0, -1);
     if (code)
         return code;
     layer->rank = rows.rank;
@@ -166,7 +166,7 @@ int layer_input_read_rows(struct layer_input *layer, struct arena *arena,
 }
 
 static int load_input(struct reader *reader) {
-    return layer_input_read_rows(reader->layer, reader->arena, reader->input,
+    return layer_input_read_rows(reader->layer, reader->arena, reader->input, reader->request->x,
                                  reader->request->memory);
 }
 

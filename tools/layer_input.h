@@ -12,6 +12,7 @@ struct layer_request {
     int64_t head_dim;   /* width of queries / n_heads */
     enum headwise_layout layout;
     const char *prefix; /* of the weights' names */
+    const char *x;      /* name of the input's tensor; X */
     const char *memory; /* name of the tensor that keys and values come from */
 };
 
@@ -30,9 +31,9 @@ int layer_input_read(struct layer_input *layer, struct arena *arena,
                      const headwise_safetensors *weights, const headwise_safetensors *input,
                      const struct layer_request *request);
 
-/* The part of it that reads X and, where memory is not NULL, the memory of that name: sets rank,
- * batch, n_queries, n_keys, x, memory and has_memory. */
+/* The part of it that reads the tensor called x (NULL: "X") and, where memory is not NULL, the
+ * memory of that name: sets rank, batch, n_queries, n_keys, x, memory and has_memory. */
 int layer_input_read_rows(struct layer_input *layer, struct arena *arena,
-                          const headwise_safetensors *input, const char *memory);
+                          const headwise_safetensors *input, const char *x, const char *memory);
 
 #endif

@@ -49,7 +49,7 @@ static int expect_width(const char *name, const struct headwise_tensor *rows, in
 }
 
 int layer_model_read(struct layer_input *layer, headwise_model_layer **made, struct arena *arena,
-                     headwise_context *context, const headwise_safetensors *input,
+                     headwise_context *context, const headwise_safetensors *input, const char *x,
                      const char *memory, const struct model_request *request) {
     int code = read_layer(made, context, request);
     if (code)
@@ -62,9 +62,9 @@ int layer_model_read(struct layer_input *layer, headwise_model_layer **made, str
     layer->config = *headwise_model_layer_config(*made);
     if (is_cross && !memory)
         memory = "memory";
-    code = layer_input_read_rows(layer, arena, input, is_cross ? memory : NULL);
+    code = layer_input_read_rows(layer, arena, input, x, is_cross ? memory : NULL);
     if (!code)
-        code = expect_width("X", &layer->x, layer->config.d_model, input);
+        code = expect_width(x ? x : "X", &layer->x, layer->config.d_model, input);
     if (!code && is_cross)
         code = expect_width(memory, &layer->memory, layer->config.d_memory, input);
     return code ? code : widen_w_o(layer, arena);

@@ -15,11 +15,11 @@ struct model_request {
     struct headwise_model_options sizes; /* n_heads, n_kv_heads, head_dim; 0 likewise */
 };
 
-/* Opens the model and reads the layer into layer->config, whose arrays *made owns; X and, for a
- * layer of cross attention, the memory called memory (NULL: "memory") come from input. Returns an
- * exit code. */
+/* Opens the model and reads the layer into layer->config, whose arrays *made owns; the tensor
+ * called x (NULL: "X") and, for a layer of cross attention, the memory called memory (NULL:
+ * "memory") come from input. Returns an exit code. */
 int layer_model_read(struct layer_input *layer, headwise_model_layer **made, struct arena *arena,
-                     headwise_context *context, const headwise_safetensors *input,
+                     headwise_context *context, const headwise_safetensors *input, const char *x,
                      const char *memory, const struct model_request *request);
 
 #endif

@@ -8,23 +8,6 @@
 
 enum { TABLE_WIDTH = 100, NUMBER_WIDTH = 5 };
 
-int tokens_split(const char ***tokens, struct arena *arena, const char *text, int64_t n,
-                 const char *source) {
-    char *copy = arena_text(arena, "%s", text);
-    int64_t found = 0;
-    *tokens = arena_take(arena, n, sizeof **tokens);
-    if (!copy || !*tokens)
-        return EXIT_UNUSABLE;
-    for (char *token = strtok(copy, " "); token; token = strtok(NULL, " ")) {
-        if (found < n)
-            (*tokens)[found] = token;
-        found++;
-    }
-    if (found != n)
-        return fail("%s has %lld tokens, expected %lld", source, (long long)found, (long long)n);
-    return EXIT_GOOD;
-}
-
 /* "7:word", so that a word that comes twice stays clear, and the widest one's columns. */
 struct labels {
     const char **texts;

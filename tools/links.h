@@ -6,11 +6,6 @@
 
 #include "arena.h"
 
-/* Cuts text at spaces and stores the n tokens in *tokens; source begins the line where there are
- * more or fewer. Returns an exit code. */
-int tokens_split(const char ***tokens, struct arena *arena, const char *text, int64_t n,
-                 const char *source);
-
 struct links {
     const float *weights; /* [batch][heads][queries][keys] */
     int64_t batch, n_heads, n_queries, n_keys;

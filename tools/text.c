@@ -2,8 +2,10 @@
 #include "text.h"
 
 #include <locale.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <wchar.h>
 
 void text_init(void) {
@@ -13,9 +15,9 @@ void text_init(void) {
         setlocale(LC_CTYPE, "");
 }
 
-/* The length of the UTF-8 character at text and its width; a width of -1 where it cannot be shown.
- */
-static int next_character(const char *text, int *width) {
+/* The length of the UTF-8 character at text, of which left bytes are there, and its code; 0 where
+ * there is none. */
+static int decode(const char *text, size_t left, uint32_t *code) {
     const unsigned char *c = (const unsigned char *)text;
     int length = c[0] < 0x80       ? 1
                  : c[0] >> 5 == 6  ? 2
@@ -23,18 +25,39 @@ static int next_character(const char *text, int *width) {
                  : c[0] >> 3 == 30 ? 4
                                    : 0;
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t code = length <= 1 ? c[0] : c[0] & (0x7fu >> length);
-    *width = -1;
+    if (length == 0 || (size_t)length > left)
+        return 0;
+    *code = length == 1 ? c[0] : c[0] & (0x7fu >> length);
     for (int i = 1; i < length; i++) {
         if (c[i] >> 6 != 2)
-            return 1;
-        code = code << 6 | (c[i] & 0x3f);
+            return 0;
+        *code = *code << 6 | (c[i] & 0x3f);
     }
-    if (length == 0 || code < smallest[length] || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000))
-        return 1;
-    *width = wcwidth((wchar_t)code);
-    return length;
+    bool is_valid =
+        *code >= smallest[length] && *code <= 0x10ffff && !(*code >= 0xd800 && *code < 0xe000);
+    return is_valid ? length : 0;
+}
+
+/* The length of the character at text and its width, -1 where it cannot be shown. */
+static int next_character(const char *text, int *width) {
+    uint32_t code;
+    int length = decode(text, 4, &code); /* stops at the NUL */
+    *width = length > 0 ? wcwidth((wchar_t)code) : -1;
+    return length > 0 ? length : 1;
+}
+
+char *text_clean(struct arena *arena, const char *bytes, size_t length) {
+    char *clean = arena_take(arena, (int64_t)length + 1, 3); /* U+FFFD has three bytes */
+    char *to = clean;
+    const char *end = bytes + length;
+    while (clean && bytes < end && *bytes) {
+        uint32_t code;
+        int n = decode(bytes, (size_t)(end - bytes), &code);
+        memcpy(to, n > 0 ? bytes : "\xef\xbf\xbd", n > 0 ? (size_t)n : 3);
+        to += n > 0 ? n : 3;
+        bytes += n > 0 ? n : 1;
+    }
+    return clean;
 }
 
 int text_width(const char *text) {

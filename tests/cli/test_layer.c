@@ -178,6 +178,44 @@ static void aligns_wide_letters(enum headwise_isa isa) {
     assert_non_null(strstr(cli.out, "\n0:나는  -             -\n"));
 }
 
+static void write_text(const char *path, const char *text) {
+    FILE *stream = fopen(path, "wb");
+    assert_non_null(stream);
+    fputs(text, stream);
+    assert_int_equal(fclose(stream), 0);
+}
+
+/* Names that a command line cannot hold: spaces, line ends, bytes that are no UTF-8. */
+static void reads_tokens_from_files(enum headwise_isa isa) {
+    const char *tier = headwise_isa_name(isa);
+    unlink("out");
+    write_layer("num_heads=2", NULL, 0);
+    write_text("words", "a b\r\n\xffz\n");
+    cli_accepts(LAYER, tier, "--tokens", "words");
+    assert_non_null(strstr(cli.out, "\n0:a b  1:\xef\xbf\xbdz  0.500  1:"));
+    write_text("words", " [\"a\\nb\", \"\\u00e9\"]");
+    cli_accepts(LAYER, tier, "--tokens", "words");
+    assert_non_null(strstr(cli.out, "\n0:a?b  1:\xc3\xa9   0.500  1:"));
+    unlink("out");
+    write_text("words", "a\n");
+    cli_refuses("words has 1 tokens, expected 2", LAYER, tier, "--tokens", "words");
+    write_text("words", "[\"a\", 3]");
+    cli_refuses("words: element 1 is no text", LAYER, tier, "--tokens", "words");
+    write_text("words", "[\"a\", ");
+    cli_refuses("words: line 1: ", LAYER, tier, "--tokens", "words");
+    unlink("words");
+}
+
+static void takes_another_name_for_x(enum headwise_isa isa) {
+    static const float other[4] = {3, 6, 3, 6};
+    const struct headwise_file_tensor more[] = {CLI_TENSOR("h.0.input", other, 2, 2)};
+    write_layer("num_heads=2", more, 1);
+    cli_accepts(LAYER, headwise_isa_name(isa), "--x", "h.0.input");
+    cli_expect_values("out", "y", (const double[]){21, 30, 132, 21, 30, 132}, 6, 1e-6);
+    unlink("out");
+    cli_refuses("in: has no tensor \"h.1\"", LAYER, "scalar", "--x", "h.1");
+}
+
 static void takes_narrow_weights(enum headwise_isa isa) {
     static const uint16_t half_identity[4] = {0x3c00, 0, 0, 0x3c00};
     static const double wide[4] = {1, 2, 3, 4};
@@ -210,6 +248,8 @@ int main(void) {
         TEST_CASE(takes_biases_batches_and_layouts),
         TEST_CASE(attends_to_a_memory),
         TEST_CASE(aligns_wide_letters),
+        TEST_CASE(reads_tokens_from_files),
+        TEST_CASE(takes_another_name_for_x),
         TEST_CASE(takes_narrow_weights),
     };
     return cli_main_tiers(cases, TEST_COUNT(cases));
