@@ -1,11 +1,13 @@
 #include "cached.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_headers.h"
 #include "compare.h"
 #include "guard.h"
+#include "half.h"
 
 static void *fill_alloc(void *user, size_t size_bytes, size_t alignment) {
     size_t rounded = (size_bytes + alignment - 1) / alignment * alignment;
@@ -33,6 +35,55 @@ headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned 
     };
     cached_expect_ok(headwise_context_create(&context, &options), "context");
     return context;
+}
+
+static void *note_alloc(void *user, size_t size_bytes, size_t alignment) {
+    struct cached_memory *last = user;
+    unsigned char garbage = 0xff;
+    last->memory = fill_alloc(&garbage, size_bytes, alignment);
+    last->size_bytes = size_bytes;
+    last->n_calls++;
+    return last->memory;
+}
+
+headwise_context *cached_context_noting(enum headwise_isa isa, int n_threads,
+                                        struct cached_memory *last) {
+    headwise_context *context = NULL;
+    struct headwise_context_options options = {
+        .size = sizeof(options),
+        .isa = isa,
+        .n_threads = n_threads,
+        .allocator = {note_alloc, fill_release, last},
+    };
+    cached_expect_ok(headwise_context_create(&context, &options), "context");
+    return context;
+}
+
+struct cached_memory cached_memory_of(headwise_context *context, const headwise_cache *cache) {
+    struct cached_memory memory = {(void *)(uintptr_t)cache, 0, 0};
+    struct headwise_cache_config config = {
+        .size = sizeof(config),
+        .n_sequences = headwise_cache_n_sequences(cache),
+        .n_kv_heads = headwise_cache_n_kv_heads(cache),
+        .head_dim = headwise_cache_head_dim(cache),
+        .value_dim = headwise_cache_value_dim(cache),
+        .capacity = headwise_cache_capacity(cache),
+        .dtype = headwise_cache_dtype(cache),
+    };
+    cached_expect_ok(headwise_cache_bytes(context, &config, &memory.size_bytes), "bytes");
+    return memory;
+}
+
+void *cached_snapshot(const struct cached_memory *memory) {
+    void *copy = guard_plain(memory->size_bytes, 1);
+    memcpy(copy, memory->memory, memory->size_bytes);
+    return copy;
+}
+
+void cached_expect_unchanged(const struct cached_memory *memory, const void *snapshot,
+                             const char *what) {
+    if (memcmp(memory->memory, snapshot, memory->size_bytes) != 0)
+        fail_msg("%s: the cache has changed", what);
 }
 
 int cached_threads(int64_t chunk, int turn) {
@@ -94,6 +145,34 @@ void cached_read(const headwise_cache *cache, int64_t sequence, int64_t from,
     *v = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_value_dim(cache), NULL);
     cached_expect_ok(headwise_cache_read(cache, sequence, from, k, v), "read");
     guard_check();
+}
+
+/* One group of components with one scale. */
+static void round_i8(float *out, const float *row, int64_t n) {
+    float largest = 0;
+    bool finite = true;
+    for (int64_t t = 0; t < n; t++) {
+        finite &= isfinite(row[t]) != 0;
+        largest = fabsf(row[t]) > largest ? fabsf(row[t]) : largest;
+    }
+    float scale = largest / 127;
+    scale = scale < 0x1p-126f ? 0x1p-126f : scale;
+    scale = scale > 0x1.020406p121f ? 0x1.020406p121f : scale; /* 2^128 / 127, rounded down */
+    for (int64_t t = 0; t < n; t++)
+        out[t] = finite ? (float)lrintf(row[t] / scale) * scale : NAN;
+}
+
+void cached_round(enum headwise_dtype dtype, float *out, const float *row, int64_t n) {
+    enum { GROUP = 32 };
+    if (dtype == HEADWISE_I8) {
+        for (int64_t t = 0; t < n; t += GROUP)
+            round_i8(out + t, row + t, n - t < GROUP ? n - t : GROUP);
+        return;
+    }
+    for (int64_t t = 0; t < n; t++)
+        out[t] = dtype == HEADWISE_F32
+                     ? row[t]
+                     : (float)half_to_double(dtype, half_from_double(dtype, (double)row[t]));
 }
 
 void cached_expect_same(const struct headwise_tensor *got, const struct headwise_tensor *want,

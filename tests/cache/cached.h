@@ -8,6 +8,25 @@
  * The caller destroys it. */
 headwise_context *cached_context(enum headwise_isa isa, int n_threads, unsigned char garbage);
 
+/* The piece of memory that a context's allocator gave last: a cache's, once it was created. */
+struct cached_memory {
+    void *memory;
+    size_t size_bytes;
+    int64_t n_calls;
+};
+
+/* The same context, which also notes what it gave in *last, for as long as it lives. */
+headwise_context *cached_context_noting(enum headwise_isa isa, int n_threads,
+                                        struct cached_memory *last);
+
+/* The memory of a cache: the piece that it begins. */
+struct cached_memory cached_memory_of(headwise_context *context, const headwise_cache *cache);
+
+/* A copy of the memory, freed with the test, and that nothing in it has changed since. */
+void *cached_snapshot(const struct cached_memory *memory);
+void cached_expect_unchanged(const struct cached_memory *memory, const void *snapshot,
+                             const char *what);
+
 /* A number of threads for a run in chunks, 1 to 3: one where there are so many calls that waking
  * threads takes all the time, as it does under emulation. */
 int cached_threads(int64_t chunk, int turn);
@@ -32,7 +51,11 @@ void cached_append(headwise_context *context, headwise_cache *cache, int64_t seq
 void cached_read(const headwise_cache *cache, int64_t sequence, int64_t from,
                  struct headwise_tensor *k, struct headwise_tensor *v);
 
-/* A contiguous guarded f32 (or other) tensor, untouched. */
+/* What n components of a head are read as once they were stored in the type: the formulas of
+ * cache.h. out may be row. */
+void cached_round(enum headwise_dtype dtype, float *out, const float *row, int64_t n);
+
+/* The call must succeed. */
 void cached_expect_ok(enum headwise_status status, const char *what);
 
 /* Fails unless both views, f32 of one size, hold the same bits. */
