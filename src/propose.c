@@ -71,7 +71,8 @@ static double likeness(const double *gram, const double *correlation, int64_t n_
     double cosine = norms > 0 ? gram[g * n_heads + h] / norms : 0;
     double r = limits->correlation > 0 ? correlation[g * n_heads + h] : 1;
     bool none = limits->cosine == 0 && limits->correlation == 0;
-    if (none || cosine < limits->cosine || !(r >= limits->correlation))
+    bool too_low = limits->cosine > 0 && cosine < limits->cosine;
+    if (none || too_low || !(r >= limits->correlation))
         return -2;
     return limits->correlation > 0 ? r : cosine;
 }

@@ -76,6 +76,23 @@ static void twins_stay_longer(enum headwise_isa isa) {
     expect_order(twin, (const int64_t[]){1, 2, -1}, 3);
 }
 
+/* A limit that is 0 says nothing: contributions may oppose each other where maps alone count, and
+ * maps where contributions do. */
+static void limits_that_are_not_set_say_nothing(enum headwise_isa isa) {
+    const double gram[] = {1, -1, -1, 4}, along[] = {1, 1.9, 1.9, 4};
+    const double same[] = {1, 1, 1, 1}, opposed[] = {1, -1, -1, 1};
+    struct headwise_twin_limits limits = {.size = sizeof limits, .correlation = 0.9};
+    int64_t order[2], twin[2];
+    (void)isa;
+    assert_int_equal(headwise_propose_pruning(order, NULL, twin, gram, same, 2, &limits),
+                     HEADWISE_OK);
+    expect_order(twin, (const int64_t[]){1, -1}, 2);
+    limits = (struct headwise_twin_limits){.size = sizeof limits, .cosine = 0.9};
+    assert_int_equal(headwise_propose_pruning(order, NULL, twin, along, opposed, 2, &limits),
+                     HEADWISE_OK);
+    expect_order(twin, (const int64_t[]){1, -1}, 2);
+}
+
 static void wrong_arguments_are_refused(enum headwise_isa isa) {
     const double gram[] = {1, 0, 0, 1}, wrong[] = {1, NAN, NAN, 1};
     struct headwise_twin_limits limits = {.size = sizeof limits, .correlation = 0.5};
@@ -104,8 +121,11 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(small_heads_go_first),        TEST_CASE(opposites_go_together),
-        TEST_CASE(equals_go_by_number),         TEST_CASE(twins_stay_longer),
+        TEST_CASE(small_heads_go_first),
+        TEST_CASE(opposites_go_together),
+        TEST_CASE(equals_go_by_number),
+        TEST_CASE(twins_stay_longer),
+        TEST_CASE(limits_that_are_not_set_say_nothing),
         TEST_CASE(wrong_arguments_are_refused),
     };
     return test_run_once(cases, TEST_COUNT(cases));
