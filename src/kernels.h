@@ -55,6 +55,28 @@ typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const fl
                                  ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                                  ptrdiff_t k, bool resume, const float *restrict bias);
 
+/* The same three products with a panel that is stored narrow, of few rows: what scores, values and
+ * project give, bit for bit, on a panel of f32 w[t*n + j]:
+ *   f16, bf16   w = widen_f16(b), widen_bf16(b); scales is NULL
+ *   i8          scores: w as in widen_keys_i8(b, scales); values: w as in widen_values_i8(b,
+ * scales) project: w[t*n + j] = b[t*n + j] and, where scales != NULL, acc * scales[j] in the place
+ * of acc once its chain has ended: scales belong to the chain's last call Any m is right; from
+ * about 24 rows on it is faster to widen first. */
+typedef void headwise_scores_narrow_fn(float *restrict c, ptrdiff_t c_stride,
+                                       const float *restrict a, ptrdiff_t a_stride,
+                                       const void *restrict b, const float *restrict scales,
+                                       ptrdiff_t m, int n, ptrdiff_t k, float scale);
+typedef void headwise_values_narrow_fn(float *restrict c, ptrdiff_t c_stride,
+                                       const float *restrict a, ptrdiff_t a_stride,
+                                       const void *restrict b, const float *restrict scales,
+                                       ptrdiff_t m, int n, ptrdiff_t k, const float *restrict alpha,
+                                       const float *restrict beta);
+typedef void headwise_project_narrow_fn(float *restrict c, ptrdiff_t c_stride,
+                                        const float *restrict a, ptrdiff_t a_stride,
+                                        const void *restrict b, const float *restrict scales,
+                                        ptrdiff_t m, int n, ptrdiff_t k, bool resume,
+                                        const float *restrict bias);
+
 /* Fills a panel of n columns from rows that become its columns:
  *   panel[t*n + j] = j < n_rows ? src[j*src_stride + t] : 0           t < k, j < n, n_rows <= n */
 typedef void headwise_pack_transposed_fn(float *restrict panel, int n, const float *restrict src,
@@ -179,6 +201,15 @@ struct headwise_kernels {
     headwise_scores_fn *scores;
     headwise_values_fn *values;
     headwise_project_fn *project;
+    headwise_scores_narrow_fn *scores_f16;
+    headwise_scores_narrow_fn *scores_bf16;
+    headwise_scores_narrow_fn *scores_i8;
+    headwise_values_narrow_fn *values_f16;
+    headwise_values_narrow_fn *values_bf16;
+    headwise_values_narrow_fn *values_i8;
+    headwise_project_narrow_fn *project_f16;
+    headwise_project_narrow_fn *project_bf16;
+    headwise_project_narrow_fn *project_i8;
     headwise_pack_transposed_fn *pack_transposed;
     headwise_pack_columns_fn *pack_columns;
     headwise_softmax_fn *softmax;

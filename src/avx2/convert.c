@@ -1,8 +1,6 @@
-#include "vec.h"
+#include "widen.h"
 
-typedef __m128i halves;
-
-static inline halves load_halves(const uint16_t *p, ptrdiff_t n) {
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     halves x = _mm_setzero_si128();
     memcpy(&x, p, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
     return x;
@@ -12,17 +10,8 @@ static inline void store_halves(uint16_t *p, halves x, ptrdiff_t n) {
     memcpy(p, &x, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
 }
 
-/* Quiets NaN, keeps its payload; infinity, zero's sign and subnormals come out exactly. */
-static inline vec widen_f16(halves x) {
-    return _mm256_cvtph_ps(x);
-}
-
 static inline halves narrow_f16(vec x) {
     return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-static inline vec widen_bf16(halves x) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
 }
 
 /* Adding 0x7fff, and 1 where the kept part is odd, carries into it exactly when rounding to nearest
@@ -41,12 +30,12 @@ static inline halves narrow_bf16(vec x) {
 
 void headwise_widen_f16_avx2(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_f16(load_halves(src + j, n - j)), n - j);
+        store_first(dst + j, widen_f16(load_first_halves(src + j, n - j)), n - j);
 }
 
 void headwise_widen_bf16_avx2(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_bf16(load_halves(src + j, n - j)), n - j);
+        store_first(dst + j, widen_bf16(load_first_halves(src + j, n - j)), n - j);
 }
 
 void headwise_narrow_f16_avx2(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {

@@ -41,8 +41,8 @@ static inline void store(float *p, vec x) {
 }
 
 /* Fetches the cache line of p, which need not be valid. */
-static inline void prefetch(const float *p) {
-    _mm_prefetch((const char *)p, _MM_HINT_T0);
+static inline void prefetch(const void *p) {
+    _mm_prefetch(p, _MM_HINT_T0);
 }
 
 /* Stops the compiler from loading x again at every use: one register, one load. */

@@ -1,8 +1,6 @@
-#include "vec.h"
+#include "widen.h"
 
-typedef __m256i halves;
-
-static inline halves load_halves(const uint16_t *p, ptrdiff_t n) {
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     return _mm256_maskz_loadu_epi16(first_lanes(n), p);
 }
 
@@ -10,17 +8,8 @@ static inline void store_halves(uint16_t *p, halves x, ptrdiff_t n) {
     _mm256_mask_storeu_epi16(p, first_lanes(n), x);
 }
 
-/* Quiets NaN, keeps its payload; infinity, zero's sign and subnormals come out exactly. */
-static inline vec widen_f16(halves x) {
-    return _mm512_cvtph_ps(x);
-}
-
 static inline halves narrow_f16(vec x) {
     return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-static inline vec widen_bf16(halves x) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
 }
 
 /* Adding 0x7fff, and 1 where the kept part is odd, carries into it exactly when rounding to nearest
@@ -38,12 +27,12 @@ static inline halves narrow_bf16(vec x) {
 
 void headwise_widen_f16_avx512(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_f16(load_halves(src + j, n - j)), n - j);
+        store_first(dst + j, widen_f16(load_first_halves(src + j, n - j)), n - j);
 }
 
 void headwise_widen_bf16_avx512(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += LANES)
-        store_first(dst + j, widen_bf16(load_halves(src + j, n - j)), n - j);
+        store_first(dst + j, widen_bf16(load_first_halves(src + j, n - j)), n - j);
 }
 
 void headwise_narrow_f16_avx512(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {

@@ -1,6 +1,7 @@
 #include "gemm.h"
 
-TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
+TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
+                  enum element element) {
     vec acc[2 * MR];
     float *c = p->c + first * p->c_stride;
     if (p->resume) {
@@ -12,7 +13,16 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) 
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = broadcast(0.0f);
     }
-    accumulate(acc, p, first, rows, vecs);
+    accumulate(acc, p, first, rows, vecs, element);
+    if (element == I8 && p->scales != NULL) {
+        UNROLLED
+        for (int v = 0; v < vecs; v++) {
+            vec scale = load(p->scales + v * LANES);
+            UNROLLED
+            for (int i = 0; i < rows; i++)
+                acc[i * vecs + v] = multiply(acc[i * vecs + v], scale);
+        }
+    }
     if (p->bias != NULL) {
         UNROLLED
         for (int v = 0; v < vecs; v++) {
@@ -30,6 +40,30 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) 
 void headwise_project_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                              ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                              ptrdiff_t k, bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, b, k, .resume = resume, .bias = bias};
-    for_each_tile(&p, m, n, project_tile);
+    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .resume = resume, .bias = bias};
+    for_each_tile(&p, m, n, project_tile, F32);
+}
+
+void headwise_project_f16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, const void *restrict b,
+                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                 bool resume, const float *restrict bias) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
+    for_each_direct_tile(&p, m, n, project_tile, F16);
+}
+
+void headwise_project_bf16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                  ptrdiff_t a_stride, const void *restrict b,
+                                  const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                  bool resume, const float *restrict bias) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
+    for_each_direct_tile(&p, m, n, project_tile, BF16);
+}
+
+void headwise_project_i8_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const void *restrict b,
+                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                bool resume, const float *restrict bias) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
+    for_each_direct_tile(&p, m, n, project_tile, I8);
 }

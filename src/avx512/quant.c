@@ -1,9 +1,4 @@
-#include "vec.h"
-
-/* LANES integers as floats. */
-static inline vec load_integers(const int8_t *p) {
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
-}
+#include "widen.h"
 
 /* The first n of LANES floats within [-127, 127], rounded to nearest even. */
 static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {

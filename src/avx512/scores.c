@@ -1,11 +1,12 @@
 #include "gemm.h"
 
-TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
+TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
+                 enum element element) {
     vec acc[2 * MR];
     UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = broadcast(0.0f);
-    accumulate(acc, p, first, rows, vecs);
+    accumulate(acc, p, first, rows, vecs, element);
     vec scale = broadcast(p->scale);
     UNROLLED
     for (int i = 0; i < rows; i++) {
@@ -19,6 +20,30 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
 void headwise_scores_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                             ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                             ptrdiff_t k, float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile);
+    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .scale = scale};
+    for_each_tile(&p, m, n, scores_tile, F32);
+}
+
+void headwise_scores_f16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const void *restrict b,
+                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                float scale) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
+    for_each_direct_tile(&p, m, n, scores_tile, F16);
+}
+
+void headwise_scores_bf16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, const void *restrict b,
+                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                 float scale) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
+    for_each_direct_tile(&p, m, n, scores_tile, BF16);
+}
+
+void headwise_scores_i8_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, const void *restrict b,
+                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                               float scale) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
+    for_each_direct_tile(&p, m, n, scores_tile, KEYS_I8);
 }

@@ -1,11 +1,12 @@
 #include "gemm.h"
 
-TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
+TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
+                 enum element element) {
     vec acc[2 * MR];
     UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = broadcast(0.0f);
-    accumulate(acc, p, first, rows, vecs);
+    accumulate(acc, p, first, rows, vecs, element);
     UNROLLED
     for (int i = 0; i < rows; i++) {
         float *row = p->c + (first + i) * p->c_stride;
@@ -22,6 +23,30 @@ TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs) {
 void headwise_values_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                             ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                             ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, b, k, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile);
+    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .alpha = alpha, .beta = beta};
+    for_each_tile(&p, m, n, values_tile, F32);
+}
+
+void headwise_values_f16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const void *restrict b,
+                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                const float *restrict alpha, const float *restrict beta) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
+    for_each_direct_tile(&p, m, n, values_tile, F16);
+}
+
+void headwise_values_bf16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, const void *restrict b,
+                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                 const float *restrict alpha, const float *restrict beta) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
+    for_each_direct_tile(&p, m, n, values_tile, BF16);
+}
+
+void headwise_values_i8_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, const void *restrict b,
+                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                               const float *restrict alpha, const float *restrict beta) {
+    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
+    for_each_direct_tile(&p, m, n, values_tile, VALUES_I8);
 }

@@ -1,8 +1,6 @@
-#include "vec.h"
+#include "widen.h"
 
-typedef uint16x4_t halves;
-
-static inline halves load_halves(const uint16_t *p, ptrdiff_t n) {
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     if (n >= LANES)
         return vld1_u16(p);
     halves x = vdup_n_u16(0);
@@ -28,17 +26,8 @@ static inline void store_halves(uint16_t *p, halves x, ptrdiff_t n) {
         vst1_lane_u16(p + 2, x, 2);
 }
 
-/* Quiets NaN, keeps its payload; infinity, zero's sign and subnormals come out exactly. */
-static inline vec widen_f16(halves x) {
-    return vcvt_f32_f16(vreinterpret_f16_u16(x));
-}
-
 static inline halves narrow_f16(vec x) {
     return vreinterpret_u16_f16(vcvt_f16_f32(x));
-}
-
-static inline vec widen_bf16(halves x) {
-    return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
 }
 
 /* Adding 0x7fff, and 1 where the kept part is odd, carries into it exactly when rounding to nearest
@@ -64,10 +53,10 @@ ALL widen_all(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n, wi
     for (; n - j >= 4 * LANES; j += 4 * LANES) {
         UNROLLED
         for (int v = 0; v < 4; v++)
-            store(dst + j + v * LANES, widen(vld1_u16(src + j + v * LANES)));
+            store(dst + j + v * LANES, widen(load_halves(src + j + v * LANES)));
     }
     for (; j < n; j += LANES)
-        store_first(dst + j, widen(load_halves(src + j, n - j)), n - j);
+        store_first(dst + j, widen(load_first_halves(src + j, n - j)), n - j);
 }
 
 ALL narrow_all(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n, narrow_fn *narrow) {

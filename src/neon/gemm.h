@@ -2,7 +2,7 @@
 #ifndef HEADWISE_NEON_GEMM_H
 #define HEADWISE_NEON_GEMM_H
 
-#include "vec.h"
+#include "widen.h"
 
 /* The inner loops of whole tiles, 16 columns wide.
  *
@@ -95,14 +95,18 @@ static inline __attribute__((always_inline)) void steps_of_one_row(vec *restrict
 
 enum { NR_VECS = NR / LANES };
 
+/* What the elements of a panel are and which scales they have: a constant in every tile. */
+enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
+
 /* One panel's product. Beyond the first six, each kernel sets what its formula names. */
 struct product {
     float *c;
     ptrdiff_t c_stride;
     const float *a;
     ptrdiff_t a_stride;
-    const float *b;
+    const void *b;
     ptrdiff_t k;
+    const float *scales;
     float scale;
     const float *alpha;
     const float *beta;
@@ -111,10 +115,12 @@ struct product {
 };
 
 /* Rows first ... first + rows - 1 of the product over a panel of vecs vectors. */
-typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vecs);
+typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vecs,
+                     enum element element);
 
 /* A tile is inlined once for each number of rows, so that its accumulators are registers. */
-#define TILE static inline __attribute__((always_inline)) void
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define TILE ALWAYS_INLINE void
 
 /* Where chains begin that continue none; with a row stride of 0. */
 static const float zeros[NR];
@@ -122,7 +128,7 @@ static const float zeros[NR];
 /* Loads a row of B and moves *b to the next. The empty statement keeps gcc from turning the loads
  * of several steps into one base with offsets, which ld1 cannot encode: so each load moves the
  * pointer itself, and 4 steps of a full tile are 74 instructions instead of 80. */
-TILE load_row(vec *restrict b_row, const float **b, int vecs) {
+TILE load_row_f32(vec *restrict b_row, const float **b, int vecs) {
     if (vecs == 4) {
         float32x4x4_t row = vld1q_f32_x4(*b);
         UNROLLED
@@ -141,19 +147,54 @@ TILE load_row(vec *restrict b_row, const float **b, int vecs) {
     __asm__("" : "+r"(*b));
 }
 
+TILE load_row_halves(vec *restrict b_row, const uint16_t *b, int vecs, enum element element) {
+    UNROLLED
+    for (int v = 0; v < vecs; v++) {
+        halves x = load_halves(b + v * LANES);
+        b_row[v] = element == F16 ? widen_f16(x) : widen_bf16(x);
+    }
+}
+
+/* Whole registers of 16 integers where the panel has them. */
+TILE load_row_integers(vec *restrict b_row, const int8_t *b, int vecs) {
+    if (vecs < 4) {
+        UNROLLED
+        for (int v = 0; v < vecs; v++)
+            b_row[v] = load_integers(b + v * LANES);
+        return;
+    }
+    int8x16_t bytes = vld1q_s8(b);
+    int16x8_t low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_high_s8(bytes);
+    b_row[0] = vcvtq_f32_s32(vmovl_s16(vget_low_s16(low)));
+    b_row[1] = vcvtq_f32_s32(vmovl_high_s16(low));
+    b_row[2] = vcvtq_f32_s32(vmovl_s16(vget_low_s16(high)));
+    b_row[3] = vcvtq_f32_s32(vmovl_high_s16(high));
+}
+
+/* Row t of a narrow panel. */
+TILE load_row(vec *restrict b_row, const struct product *p, ptrdiff_t t, int vecs,
+              enum element element) {
+    ptrdiff_t at = t * vecs * LANES;
+    if (element == F16 || element == BF16)
+        load_row_halves(b_row, (const uint16_t *)p->b + at, vecs, element);
+    else
+        load_row_integers(b_row, (const int8_t *)p->b + at, vecs);
+    UNROLLED
+    for (int v = 0; v < vecs; v++) {
+        if (element == KEYS_I8)
+            b_row[v] = multiply(b_row[v], load(p->scales + (t / HEADWISE_SCALE_GROUP * vecs + v) *
+                                                               (ptrdiff_t)LANES));
+        if (element == VALUES_I8)
+            b_row[v] = multiply(b_row[v], broadcast(p->scales[t]));
+    }
+}
+
 /* One step of every chain: a lane of x times a row of B. */
-TILE step(vec *restrict acc, const vec *restrict x, int lane, const float **b, int rows, int vecs) {
-    vec b_row[NR_VECS];
-    load_row(b_row, b, vecs);
+TILE step(vec *restrict acc, const vec *restrict x, int lane, const vec *restrict b_row, int rows,
+          int vecs) {
     UNROLLED
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = multiply_add_lane(x[i / vecs], lane, b_row[i % vecs], acc[i]);
-}
-
-TILE four_steps(vec *restrict acc, const vec *restrict x, const float **b, int rows, int vecs) {
-    UNROLLED
-    for (int lane = 0; lane < LANES; lane++)
-        step(acc, x, lane, b, rows, vecs);
 }
 
 TILE load_four(vec *restrict x, const float **a, int rows) {
@@ -170,13 +211,9 @@ TILE load_one(vec *restrict x, const float **a, int rows) {
         x[i] = broadcast(*a[i]++);
 }
 
-/* Every accumulator takes its chain over t = 0 ... k-1, from start on, where rows have a stride. */
-TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
-                const struct product *p, ptrdiff_t first, int rows, int vecs) {
-    const float *b = p->b, *end8 = b + (p->k & -8) * vecs * LANES, *a[MR];
-    UNROLLED
-    for (int i = 0; i < rows; i++)
-        a[i] = p->a + (first + i) * p->a_stride;
+TILE accumulate_f32(vec *restrict acc, const float *start, ptrdiff_t start_stride,
+                    const struct product *p, const float **a, int rows, int vecs) {
+    const float *first = p->b, *b = first, *end8 = b + (p->k & -8) * vecs * LANES;
     if (rows == 4 && vecs == 4 && b != end8) {
         steps_of_four_rows(acc, start, start_stride, a, &b, end8);
     } else if (rows == 1 && vecs == 4 && b != end8) {
@@ -186,41 +223,80 @@ TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = load(start + i / vecs * start_stride + i % vecs * LANES);
     }
-    vec x[MR];
-    for (const float *end = p->b + (p->k & -4) * vecs * LANES; b != end;) {
+    vec x[MR], b_row[NR_VECS];
+    for (const float *end = first + (p->k & -4) * vecs * LANES; b != end;) {
         load_four(x, a, rows);
-        four_steps(acc, x, &b, rows, vecs);
+        UNROLLED
+        for (int lane = 0; lane < LANES; lane++) {
+            load_row_f32(b_row, &b, vecs);
+            step(acc, x, lane, b_row, rows, vecs);
+        }
     }
-    for (const float *end = p->b + p->k * vecs * LANES; b != end;) {
+    for (const float *end = first + p->k * vecs * LANES; b != end;) {
         load_one(x, a, rows);
-        step(acc, x, 0, &b, rows, vecs);
+        load_row_f32(b_row, &b, vecs);
+        step(acc, x, 0, b_row, rows, vecs);
+    }
+}
+
+/* Every accumulator takes its chain over t = 0 ... k-1, from start on, where rows have a stride. */
+TILE accumulate(vec *restrict acc, const float *start, ptrdiff_t start_stride,
+                const struct product *p, ptrdiff_t first, int rows, int vecs,
+                enum element element) {
+    const float *a[MR];
+    UNROLLED
+    for (int i = 0; i < rows; i++)
+        a[i] = p->a + (first + i) * p->a_stride;
+    if (element == F32) {
+        accumulate_f32(acc, start, start_stride, p, a, rows, vecs);
+        return;
+    }
+    UNROLLED
+    for (int i = 0; i < rows * vecs; i++)
+        acc[i] = load(start + i / vecs * start_stride + i % vecs * LANES);
+    vec x[MR], b_row[NR_VECS];
+    ptrdiff_t t = 0;
+    for (; t < (p->k & -4); t += LANES) {
+        load_four(x, a, rows);
+        UNROLLED
+        for (int lane = 0; lane < LANES; lane++) {
+            load_row(b_row, p, t + lane, vecs, element);
+            step(acc, x, lane, b_row, rows, vecs);
+        }
+    }
+    for (; t < p->k; t++) {
+        load_one(x, a, rows);
+        load_row(b_row, p, t, vecs, element);
+        step(acc, x, 0, b_row, rows, vecs);
     }
 }
 
 /* clang-format off */
-#define CASE(rows, vecs) case rows: tile(p, i, rows, vecs); break;
+#define CASE(rows, vecs) case rows: tile(p, i, rows, vecs, element); break;
 /* clang-format on */
 
-TILE for_each_row(const struct product *p, ptrdiff_t m, int vecs, tile_fn *tile) {
+TILE for_each_row(const struct product *p, ptrdiff_t m, int vecs, tile_fn *tile,
+                  enum element element) {
     ptrdiff_t i = 0;
     for (; m - i >= MR; i += MR)
-        tile(p, i, MR, vecs);
+        tile(p, i, MR, vecs, element);
     switch (m - i) { CASE(1, vecs) CASE(2, vecs) CASE(3, vecs) }
 }
 
-TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile) {
+TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
+                   enum element element) {
     switch (n / LANES) {
     case 1:
-        for_each_row(p, m, 1, tile);
+        for_each_row(p, m, 1, tile, element);
         break;
     case 2:
-        for_each_row(p, m, 2, tile);
+        for_each_row(p, m, 2, tile, element);
         break;
     case 3:
-        for_each_row(p, m, 3, tile);
+        for_each_row(p, m, 3, tile, element);
         break;
     case 4:
-        for_each_row(p, m, 4, tile);
+        for_each_row(p, m, 4, tile, element);
         break;
     }
 }

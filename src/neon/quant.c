@@ -1,11 +1,4 @@
-#include "vec.h"
-
-/* LANES integers as floats. */
-static inline vec load_integers(const int8_t *p) {
-    int8_t bytes[8] = {0};
-    memcpy(bytes, p, LANES);
-    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vld1_s8(bytes)))));
-}
+#include "widen.h"
 
 /* The first n of LANES floats within [-127, 127], rounded to nearest even. */
 static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {

@@ -1,15 +1,42 @@
 #include "gemm.h"
 
-void headwise_scores_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                            ptrdiff_t k, float scale) {
+ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                          ptrdiff_t a_stride, const void *restrict b, const float *restrict scales,
+                          ptrdiff_t m, int n, ptrdiff_t k, float scale, enum element element) {
     for (ptrdiff_t i = 0; i < m; i += MR) {
         float acc[MR][NR] = {{0}};
         int rows = tile_rows(m - i);
-        accumulate_tile(acc, a + i * a_stride, a_stride, b, rows, n, k);
+        accumulate_tile(acc, a + i * a_stride, a_stride, b, scales, rows, n, k, element);
         for (int r = 0; r < rows; r++) {
             for (int j = 0; j < n; j++)
                 c[(i + r) * c_stride + j] = scale * acc[r][j];
         }
     }
+}
+
+void headwise_scores_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                            ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
+                            ptrdiff_t k, float scale) {
+    scores(c, c_stride, a, a_stride, b, NULL, m, n, k, scale, F32);
+}
+
+void headwise_scores_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const void *restrict b,
+                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                float scale) {
+    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, F16);
+}
+
+void headwise_scores_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, const void *restrict b,
+                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                                 float scale) {
+    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, BF16);
+}
+
+void headwise_scores_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, const void *restrict b,
+                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
+                               float scale) {
+    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, KEYS_I8);
 }
