@@ -46,17 +46,37 @@ void headwise_tile_begin(const struct headwise_tile *tile) {
     }
 }
 
+static headwise_scores_narrow_fn *narrow_scores(const struct headwise_kernels *kernels,
+                                                enum headwise_dtype dtype) {
+    return dtype == HEADWISE_F16    ? kernels->scores_f16
+           : dtype == HEADWISE_BF16 ? kernels->scores_bf16
+                                    : kernels->scores_i8;
+}
+
+static headwise_values_narrow_fn *narrow_values(const struct headwise_kernels *kernels,
+                                                enum headwise_dtype dtype) {
+    return dtype == HEADWISE_F16    ? kernels->values_f16
+           : dtype == HEADWISE_BF16 ? kernels->values_bf16
+                                    : kernels->values_i8;
+}
+
 /* Scores of rows r0 ... r1-1 for positions x0 ... x1-1, x0 a multiple of SUM_LANES. */
 static void compute_scores(struct headwise_block *block, float *scores, int64_t r0, int64_t r1,
                            int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = block->tile->plan;
     const struct headwise_kernels *kernels = plan->kernels;
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
+    int64_t dim = plan->call->head_dim;
     for (int64_t c = x0 / kernels->nr * kernels->nr; c < x1; c += kernels->nr) {
         int n = headwise_block_key_width(block, c);
-        kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
-                        headwise_block_keys(block, c, n), r1 - r0, n, plan->call->head_dim,
-                        plan->call->scale);
+        struct headwise_panel keys = headwise_block_keys(block, c, n);
+        if (keys.dtype == HEADWISE_F32)
+            kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride, keys.data,
+                            r1 - r0, n, dim, plan->call->scale);
+        else
+            narrow_scores(kernels, keys.dtype)(scores + c, HEADWISE_SCORE_STRIDE, queries,
+                                               plan->q_stride, keys.data, keys.scales, r1 - r0, n,
+                                               dim, plan->call->scale);
     }
 }
 
@@ -121,16 +141,24 @@ static void add_values(struct headwise_block *block, const float *clean, const f
                        int64_t r0, int64_t r1, int64_t sub, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
+    const struct headwise_kernels *kernels = plan->kernels;
     const float *alpha = tile->worker + plan->at_alpha + (r0 - sub);
     const float *beta = tile->worker + plan->at_beta + (r0 - sub);
-    for (int64_t c = 0; c < plan->call->value_dim; c += plan->kernels->nr) {
-        int n = headwise_panel_width(plan->kernels, plan->call->value_dim, c);
-        const float *panel =
-            clean ? clean + HEADWISE_KEY_BLOCK * c : headwise_block_values(block, c, n, x0, x1);
-        plan->kernels->values(tile->output + r0 * plan->o_stride + c, plan->o_stride,
-                              scores + (r0 - sub) * HEADWISE_SCORE_STRIDE + x0,
-                              HEADWISE_SCORE_STRIDE, panel + x0 * n, r1 - r0, n, x1 - x0, alpha,
-                              beta);
+    const float *weights = scores + (r0 - sub) * HEADWISE_SCORE_STRIDE + x0;
+    for (int64_t c = 0; c < plan->call->value_dim; c += kernels->nr) {
+        int n = headwise_panel_width(kernels, plan->call->value_dim, c);
+        float *output = tile->output + r0 * plan->o_stride + c;
+        struct headwise_panel panel = headwise_block_values(block, c, n, x0);
+        if (clean)
+            panel = (struct headwise_panel){clean + HEADWISE_KEY_BLOCK * c + x0 * n, NULL,
+                                            HEADWISE_F32};
+        if (panel.dtype == HEADWISE_F32)
+            kernels->values(output, plan->o_stride, weights, HEADWISE_SCORE_STRIDE, panel.data,
+                            r1 - r0, n, x1 - x0, alpha, beta);
+        else
+            narrow_values(kernels, panel.dtype)(output, plan->o_stride, weights,
+                                                HEADWISE_SCORE_STRIDE, panel.data, panel.scales,
+                                                r1 - r0, n, x1 - x0, alpha, beta);
     }
 }
 

@@ -23,26 +23,44 @@ static const char *cached_head(const struct headwise_block *block) {
                                block->tile->kv_head);
 }
 
-static void widen(const struct headwise_plan *plan, float *dst, const char *src, int64_t at,
-                  int64_t n) {
-    const uint16_t *narrow = (const uint16_t *)(const void *)src + at;
-    if (plan->call->cache->dtype == HEADWISE_F16)
-        plan->kernels->widen_f16(dst, narrow, n);
-    else
-        plan->kernels->widen_bf16(dst, narrow, n);
-}
-
-static void widen_keys(const struct headwise_block *block, float *panel, int64_t c, int n) {
-    const struct headwise_plan *plan = block->tile->plan;
-    const headwise_cache *cache = plan->call->cache;
-    int64_t dim = plan->call->head_dim;
+/* The key panel in the cache itself. */
+static struct headwise_panel cached_keys(const struct headwise_block *block, int64_t c) {
+    const headwise_cache *cache = block->tile->plan->call->cache;
+    int64_t dim = cache->head_dim;
     const char *head = cached_head(block);
     const float *scales = (const float *)(const void *)(head + cache->layout.key_scales);
-    if (cache->dtype == HEADWISE_I8)
-        plan->kernels->widen_keys_i8(panel, (const int8_t *)head + c * dim,
-                                     scales + c * headwise_cache_groups(cache, dim), n, dim);
+    return (struct headwise_panel){head + c * dim * (int64_t)headwise_dtype_size(cache->dtype),
+                                   scales + c * headwise_cache_groups(cache, dim), cache->dtype};
+}
+
+/* The value panel in the cache itself, n columns from c on, from row x0 on. */
+static struct headwise_panel cached_values(const struct headwise_block *block, int64_t c, int n,
+                                           int64_t x0) {
+    const headwise_cache *cache = block->tile->plan->call->cache;
+    const char *head = cached_head(block), *values = head + cache->layout.values;
+    const float *scales = (const float *)(const void *)(head + cache->layout.value_scales) +
+                          c / HEADWISE_SCALE_GROUP * HEADWISE_KEY_BLOCK;
+    int64_t at = HEADWISE_KEY_BLOCK * c + x0 * n;
+    return (struct headwise_panel){values + at * (int64_t)headwise_dtype_size(cache->dtype),
+                                   scales + x0, cache->dtype};
+}
+
+/* k rows of n columns of a cached panel as f32. */
+static void widen(const struct headwise_kernels *kernels, float *dst,
+                  const struct headwise_panel *panel, headwise_widen_keys_i8_fn *widen_i8, int n,
+                  int64_t k) {
+    if (panel->dtype == HEADWISE_F16)
+        kernels->widen_f16(dst, panel->data, n * k);
+    else if (panel->dtype == HEADWISE_BF16)
+        kernels->widen_bf16(dst, panel->data, n * k);
     else
-        widen(plan, panel, head, c * dim, n * dim);
+        widen_i8(dst, panel->data, panel->scales, n, k);
+}
+
+static void widen_keys(const struct headwise_block *block, float *dst, int64_t c, int n) {
+    const struct headwise_plan *plan = block->tile->plan;
+    struct headwise_panel panel = cached_keys(block, c);
+    widen(plan->kernels, dst, &panel, plan->kernels->widen_keys_i8, n, plan->call->head_dim);
 }
 
 /* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
@@ -63,13 +81,13 @@ static void pack_keys(const struct headwise_block *block, float *panel, int64_t 
     plan->kernels->pack_transposed(panel, n, rows.data, rows.stride, n_rows, call->head_dim);
 }
 
-const float *headwise_block_keys(struct headwise_block *block, int64_t c, int n) {
+struct headwise_panel headwise_block_keys(struct headwise_block *block, int64_t c, int n) {
     const struct headwise_plan *plan = block->tile->plan;
     const headwise_cache *cache = plan->call->cache;
-    int64_t at = plan->call->head_dim * c;
-    if (cache && cache->dtype == HEADWISE_F32)
-        return (const float *)(const void *)cached_head(block) + at;
-    float *panel = block->tile->worker + plan->at_keys + (block->streams ? 0 : at);
+    if (cache && (block->streams || cache->dtype == HEADWISE_F32))
+        return cached_keys(block, c);
+    float *panel =
+        block->tile->worker + plan->at_keys + (block->streams ? 0 : plan->call->head_dim * c);
     uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
     if (block->streams || !(block->packed & bit)) {
         if (cache)
@@ -78,7 +96,7 @@ const float *headwise_block_keys(struct headwise_block *block, int64_t c, int n)
             pack_keys(block, panel, c, n);
     }
     block->packed |= bit;
-    return panel;
+    return (struct headwise_panel){panel, NULL, HEADWISE_F32};
 }
 
 /* Rows of values packed at once, all columns of them: 16 KB at 128 columns, read from memory in one
@@ -109,28 +127,14 @@ static void pack_values(struct headwise_block *block) {
     }
 }
 
-/* Rows x0 ... x1-1 of the panel that begins at column c, to the same rows of panel. */
-static void widen_values(const struct headwise_block *block, float *panel, int64_t c, int n,
-                         int64_t x0, int64_t x1) {
-    const struct headwise_plan *plan = block->tile->plan;
-    const struct headwise_cache_layout *layout = &plan->call->cache->layout;
-    const char *head = cached_head(block), *values = head + layout->values;
-    const float *scales = (const float *)(const void *)(head + layout->value_scales) +
-                          c / HEADWISE_SCALE_GROUP * HEADWISE_KEY_BLOCK;
-    int64_t at = HEADWISE_KEY_BLOCK * c + x0 * n;
-    if (plan->call->cache->dtype == HEADWISE_I8)
-        plan->kernels->widen_values_i8(panel + x0 * n, (const int8_t *)values + at, scales + x0, n,
-                                       x1 - x0);
-    else
-        widen(plan, panel + x0 * n, values, at, (x1 - x0) * n);
-}
-
-static void widen_all_values(struct headwise_block *block) {
+static void widen_values(struct headwise_block *block) {
     const struct headwise_plan *plan = block->tile->plan;
     float *values = block->tile->worker + plan->at_values;
     for (int64_t c = 0; c < plan->call->value_dim; c += plan->kernels->nr) {
         int n = headwise_panel_width(plan->kernels, plan->call->value_dim, c);
-        widen_values(block, values + HEADWISE_KEY_BLOCK * c, c, n, block->lo, block->hi);
+        struct headwise_panel panel = cached_values(block, c, n, block->lo);
+        widen(plan->kernels, values + HEADWISE_KEY_BLOCK * c + block->lo * n, &panel,
+              plan->kernels->widen_values_i8, n, block->hi - block->lo);
     }
     block->values = values;
 }
@@ -149,15 +153,13 @@ void headwise_block_fetch_values(struct headwise_block *block) {
     if (cache->dtype == HEADWISE_F32)
         block->values = (const float *)(const void *)(cached_head(block) + cache->layout.values);
     else if (!block->streams || !block->values_finite)
-        widen_all_values(block);
+        widen_values(block);
 }
 
-const float *headwise_block_values(struct headwise_block *block, int64_t c, int n, int64_t x0,
-                                   int64_t x1) {
-    const struct headwise_tile *tile = block->tile;
-    if (block->values)
-        return block->values + HEADWISE_KEY_BLOCK * c;
-    float *panel = tile->worker + tile->plan->at_values;
-    widen_values(block, panel, c, n, x0, x1);
-    return panel;
+struct headwise_panel headwise_block_values(const struct headwise_block *block, int64_t c, int n,
+                                            int64_t x0) {
+    if (!block->values)
+        return cached_values(block, c, n, x0);
+    return (struct headwise_panel){block->values + HEADWISE_KEY_BLOCK * c + x0 * n, NULL,
+                                   HEADWISE_F32};
 }

@@ -13,14 +13,22 @@ struct headwise_block {
     int64_t n_keys;
     int64_t lo, hi;  /* positions that any row needs */
     bool all_scores; /* scores of hidden keys are wanted */
-    bool streams;    /* rows are few: each panel is used once, in the first panel's place */
+    bool streams;    /* rows are few: each panel is used once: a packed one in the first panel's
+                      * place, one of a narrow cache where it is */
     uint64_t packed; /* bit p: the key panel that begins at p * nr_min is packed */
 
-    /* Whole value panels, [panel][KEY_BLOCK][columns]; NULL: each is fetched where it is used.
+    /* Whole value panels, [panel][KEY_BLOCK][columns]; NULL: those of a narrow cache are used.
      * Valid after headwise_block_fetch_values. */
     const float *values;
     bool has_values;
     bool values_finite; /* all of lo ... hi-1 are finite */
+};
+
+/* A panel for the products: f32, or of a narrow cache and read as it is. */
+struct headwise_panel {
+    const void *data;
+    const float *scales; /* I8 only */
+    enum headwise_dtype dtype;
 };
 
 /* Width of the key panel that begins at position c. */
@@ -28,14 +36,14 @@ int headwise_block_key_width(const struct headwise_block *block, int64_t c);
 
 /* The key panel of n columns that begins at position c. Columns of keys that the block does not
  * need may hold anything. Valid until the next call for the same block. */
-const float *headwise_block_keys(struct headwise_block *block, int64_t c, int n);
+struct headwise_panel headwise_block_keys(struct headwise_block *block, int64_t c, int n);
 
-/* Finds out whether the values are finite, and packs them where they are used more than once. */
+/* Finds out whether the values are finite, and packs or widens them where they are used more than
+ * once. */
 void headwise_block_fetch_values(struct headwise_block *block);
 
-/* Rows x0 ... x1-1 of the value panel of n columns that begins at column c; row t is at t * n of
- * what is returned. Valid as above. */
-const float *headwise_block_values(struct headwise_block *block, int64_t c, int n, int64_t x0,
-                                   int64_t x1);
+/* The value panel of n columns that begins at column c, from row x0 on. Valid as above. */
+struct headwise_panel headwise_block_values(const struct headwise_block *block, int64_t c, int n,
+                                            int64_t x0);
 
 #endif
