@@ -8,7 +8,8 @@
 #include "headwise/version.h"
 #include "message.h"
 
-static const struct command *const commands[] = {&command_info, &command_attention, &command_layer};
+static const struct command *const commands[] = {&command_info, &command_attention, &command_layer,
+                                                 &command_inspect};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

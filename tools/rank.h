@@ -30,6 +30,14 @@ int64_t matrix_rank(const float *matrix, int64_t n_rows, int64_t n_columns, int6
 int64_t matrix_rank_values(double *values, const float *matrix, int64_t n_rows, int64_t n_columns,
                            int64_t row_stride);
 
+/* The numerical rank of A B^T (n_rows x n_columns), of A (n_rows x n_inner) and B (n_columns x
+ * n_inner), both with row_stride as above: the logits of a head from its queries and keys, without
+ * forming them. By the QR decompositions of A and B in f64, whose small factors have the product's
+ * singular values; the same rule with the sizes of A B^T. Takes 8 * (n_rows + n_columns) * n_inner
+ * bytes and about 2 * (n_rows + n_columns) * n_inner^2 operations. */
+int64_t product_rank(const float *a, int64_t n_rows, const float *b, int64_t n_columns,
+                     int64_t n_inner, int64_t row_stride);
+
 /* "a number is infinite or NaN", for a rank_failure. */
 const char *rank_failure_text(int64_t failure);
 

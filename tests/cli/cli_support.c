@@ -125,6 +125,36 @@ void cli_expect_shape(const char *path, const char *name, int rank, const int64_
     headwise_safetensors_close(file);
 }
 
+const char *cli_checkpoint(const char *name) {
+    static char paths[2][512];
+    static int n;
+    const char *folder = getenv("HEADWISE_CHECKPOINTS");
+    assert_non_null(folder);
+    n = !n;
+    snprintf(paths[n], sizeof(paths[n]), "%s/%s", folder, name);
+    return paths[n];
+}
+
+void cli_write_input(const char *folder, const char *stem) {
+    char path[64], name[64];
+    snprintf(path, sizeof(path), "%s/expected.safetensors", folder);
+    headwise_safetensors *file = cli_open(cli_checkpoint(path));
+    struct headwise_file_tensor tensors[2];
+    size_t n = 0;
+    static const char *const leaves[2] = {"x", "memory"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof(name), "%s.%s", stem, leaves[i]);
+        const struct headwise_file_tensor *tensor = headwise_safetensors_find(file, name);
+        if (tensor != NULL) {
+            tensors[n] = *tensor;
+            tensors[n++].name = i == 0 ? "X" : "memory";
+        }
+    }
+    assert_true(n > 0);
+    cli_write("in", tensors, n, NULL);
+    headwise_safetensors_close(file);
+}
+
 static void remove_folder(const char *path) {
     DIR *folder = opendir(".");
     for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder))

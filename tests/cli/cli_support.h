@@ -66,6 +66,13 @@ void cli_expect_values(const char *path, const char *name, const double *expecte
 /* The same shape. */
 void cli_expect_shape(const char *path, const char *name, int rank, const int64_t *sizes);
 
+/* The path of a generated checkpoint. Two calls may be used at a time. */
+const char *cli_checkpoint(const char *name);
+
+/* Writes the input of a layer ("self.0") of a checkpoint to "in": X and, where it has one, memory.
+ */
+void cli_write_input(const char *folder, const char *stem);
+
 /* Moves into a new folder before the tests, and removes it after them. */
 int cli_main_tiers(const struct test_case *cases, size_t n_cases);
 int cli_main_once(const struct test_case *cases, size_t n_cases);

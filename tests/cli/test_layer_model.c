@@ -9,16 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *checkpoint(const char *name) {
-    static char paths[2][512];
-    static int n;
-    const char *folder = getenv("HEADWISE_CHECKPOINTS");
-    assert_non_null(folder);
-    n = !n;
-    snprintf(paths[n], sizeof(paths[n]), "%s/%s", folder, name);
-    return paths[n];
-}
-
 static double *read_values(const headwise_safetensors *file, const char *stem, const char *leaf,
                            struct headwise_file_tensor *found) {
     char name[64];
@@ -33,32 +23,11 @@ static double *read_values(const headwise_safetensors *file, const char *stem, c
     return values;
 }
 
-/* Writes the input of a layer of a checkpoint to "in": X and, where it has one, memory. */
-static void write_input(const char *folder, const char *stem) {
-    char path[64], name[64];
-    snprintf(path, sizeof(path), "%s/expected.safetensors", folder);
-    headwise_safetensors *file = cli_open(checkpoint(path));
-    struct headwise_file_tensor tensors[2];
-    size_t n = 0;
-    static const char *const leaves[2] = {"x", "memory"};
-    for (int i = 0; i < 2; i++) {
-        snprintf(name, sizeof(name), "%s.%s", stem, leaves[i]);
-        const struct headwise_file_tensor *tensor = headwise_safetensors_find(file, name);
-        if (tensor != NULL) {
-            tensors[n] = *tensor;
-            tensors[n++].name = i == 0 ? "X" : "memory";
-        }
-    }
-    assert_true(n > 0);
-    cli_write("in", tensors, n, NULL);
-    headwise_safetensors_close(file);
-}
-
 /* y in "out" against the checkpoint's expected output. */
 static void expect_output(const char *folder, const char *stem) {
     char path[64];
     snprintf(path, sizeof(path), "%s/expected.safetensors", folder);
-    headwise_safetensors *expected = cli_open(checkpoint(path)), *out = cli_open("out");
+    headwise_safetensors *expected = cli_open(cli_checkpoint(path)), *out = cli_open("out");
     struct headwise_file_tensor tensor;
     double *want = read_values(expected, stem, "y", &tensor),
            *bound = read_values(expected, stem, "bound", NULL);
@@ -86,8 +55,8 @@ static void test_layers(enum headwise_isa isa) {
         char stem[32];
         const char *const *l = layers[i];
         snprintf(stem, sizeof(stem), "%s.%s", l[1], l[2]);
-        write_input(l[0], stem);
-        cli_accepts("layer", "--model", checkpoint(l[0]), "--part", l[1], "--layer", l[2],
+        cli_write_input(l[0], stem);
+        cli_accepts("layer", "--model", cli_checkpoint(l[0]), "--part", l[1], "--layer", l[2],
                     "--input", "in", "-o", "out", "--check", "--isa", headwise_isa_name(isa));
         assert_non_null(strstr(cli.out, "contributions of"));
         expect_output(l[0], stem);
@@ -96,12 +65,12 @@ static void test_layers(enum headwise_isa isa) {
 
 /* One file and what config.json would have said; layer and part not given: the first. */
 static void test_single_file(enum headwise_isa isa) {
-    write_input("llama_bias", "self.0");
-    cli_accepts("layer", "--model", checkpoint("llama_bias/model.safetensors"), "--input", "in",
+    cli_write_input("llama_bias", "self.0");
+    cli_accepts("layer", "--model", cli_checkpoint("llama_bias/model.safetensors"), "--input", "in",
                 "-o", "out", "--isa", headwise_isa_name(isa));
     expect_output("llama_bias", "self.0");
-    write_input("llama", "self.0");
-    cli_accepts("layer", "--model", checkpoint("llama"), "--family", "mistral", "--overrides",
+    cli_write_input("llama", "self.0");
+    cli_accepts("layer", "--model", cli_checkpoint("llama"), "--family", "mistral", "--overrides",
                 "{\"sliding_window\": null}", "--heads", "4", "--kv-heads", "2", "--head-dim", "4",
                 "--input", "in", "-o", "out", "--isa", headwise_isa_name(isa));
     expect_output("llama", "self.0");
@@ -109,10 +78,10 @@ static void test_single_file(enum headwise_isa isa) {
 
 /* Options in the place of the model's, and a probe. */
 static void test_options(enum headwise_isa isa) {
-    const char *path = checkpoint("llama");
+    const char *path = cli_checkpoint("llama");
     double *weights;
     struct headwise_file_tensor tensor;
-    write_input("llama", "self.0");
+    cli_write_input("llama", "self.0");
     for (int causal = 0; causal < 2; causal++) {
         cli_accepts("layer", "--model", path, "--layer", "0", "--input", "in", "-o", "out",
                     "--causal", causal ? "bottom-right" : "none", "--probe", "weights", "--scale",
@@ -131,9 +100,9 @@ static void test_options(enum headwise_isa isa) {
 
 static void test_refused(enum headwise_isa isa) {
     (void)isa;
-    const char *path = checkpoint("llama");
+    const char *path = cli_checkpoint("llama");
     unlink("out"); /* of the case before */
-    write_input("llama", "self.0");
+    cli_write_input("llama", "self.0");
     cli_refuses("option --input is missing", "layer", "--model", path);
     cli_refuses("--model is given with --weights", "layer", "--model", path, "--weights", "in",
                 "--input", "in");
@@ -151,10 +120,10 @@ static void test_refused(enum headwise_isa isa) {
     cli_refuses("\"lama\" is not known", "layer", "--model", path, "--family", "lama", "--input",
                 "in", "-o", "out");
     cli_refuses("tensor \"X\": width 16, expected 12 as the model's layer", "layer", "--model",
-                checkpoint("gemma2"), "--input", "in", "-o", "out");
-    cli_refuses("shape [9, 16], expected [8, 16]", "layer", "--model", checkpoint("bad_k_shape"),
-                "--input", "in", "-o", "out");
-    cli_refuses("\"mamba\" is not known", "layer", "--model", checkpoint("bad_type"), "--input",
+                cli_checkpoint("gemma2"), "--input", "in", "-o", "out");
+    cli_refuses("shape [9, 16], expected [8, 16]", "layer", "--model",
+                cli_checkpoint("bad_k_shape"), "--input", "in", "-o", "out");
+    cli_refuses("\"mamba\" is not known", "layer", "--model", cli_checkpoint("bad_type"), "--input",
                 "in", "-o", "out");
 }
 

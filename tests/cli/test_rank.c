@@ -86,12 +86,57 @@ static void refuses_what_has_no_rank(enum headwise_isa isa) {
     assert_int_equal(matrix_rank_values(&value, matrix, INT64_C(1) << 31, 1, 1), RANK_TOO_LARGE);
 }
 
+/* A B^T against the rank of the product itself; sizes on both sides of the inner one. */
+static void counts_directions_of_products(enum headwise_isa isa) {
+    (void)isa;
+    static const int64_t sides[] = {1, 3, 8, 40};
+    static float a[MOST], b[MOST], product[MOST];
+    for (int at = 0; at < 4 * 4 * 4; at++) {
+        int64_t m = sides[at / 16], n = sides[at / 4 % 4], inner = sides[at % 4];
+        int64_t most = m < n ? m : n;
+        most = most < inner ? most : inner;
+        /* Up to half of the inner side: square random matrices may be singular to f32. */
+        for (int64_t r = 0; r <= (inner + 1) / 2; r++) {
+            fill(a, m, inner, r, inner + 1, 1.0);
+            fill(b, n, inner, inner, inner + 1, 0x1p20);
+            int64_t expected = most < r ? most : r;
+            assert_int_equal(product_rank(a, m, b, n, inner, inner + 1), expected);
+            for (int64_t i = 0; i < m * n; i++) {
+                double sum = 0.0;
+                for (int64_t t = 0; t < inner; t++)
+                    sum += (double)a[i / n * (inner + 1) + t] * (double)b[i % n * (inner + 1) + t];
+                product[i] = (float)sum;
+            }
+            assert_int_equal(matrix_rank(product, m, n, n), expected);
+        }
+    }
+    a[0] = NAN;
+    assert_int_equal(product_rank(a, 2, b, 2, 2, 2), RANK_NOT_FINITE);
+    assert_int_equal(product_rank(b, 2, a, 2, 2, 2), RANK_NOT_FINITE);
+    assert_int_equal(product_rank(a, 0, b, 2, 2, 2), 0);
+    assert_int_equal(product_rank(a, INT64_C(1) << 31, b, 1, 1, 1), RANK_TOO_LARGE);
+}
+
+/* The line is drawn by the sides of A B^T, not by those of its factors: 2^-23 * 1000 * 1. */
+static void draws_the_line_of_products(enum headwise_isa isa) {
+    (void)isa;
+    enum { ROWS = 1000 };
+    static float a[ROWS * 2], b[4] = {1, 0, 0, 1};
+    a[0] = 1;
+    a[3] = ROWS * FLT_EPSILON * 0.99f;
+    assert_int_equal(product_rank(a, ROWS, b, 2, 2, 2), 1);
+    a[3] = ROWS * FLT_EPSILON * 1.01f;
+    assert_int_equal(product_rank(a, ROWS, b, 2, 2, 2), 2);
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(counts_directions),
         TEST_CASE(draws_the_line_where_it_says),
         TEST_CASE(has_rank_0_without_elements),
         TEST_CASE(refuses_what_has_no_rank),
+        TEST_CASE(counts_directions_of_products),
+        TEST_CASE(draws_the_line_of_products),
     };
     return test_run_once(cases, TEST_COUNT(cases));
 }

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE
 #include "io_support.h"
 
+#include <headwise-io/file.h>
+
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -199,11 +201,35 @@ static void test_targets(void **state) {
     assert_int_equal(count_files(), 0);
 }
 
+/* Any bytes, in parts; what it shares with the above is not tested again. */
+static void test_files(void **state) {
+    (void)state;
+    const struct headwise_file_part parts[] = {{"ab\0", 3}, {NULL, 0}, {"c", 1}};
+    const struct headwise_file_part broken[] = {{"ab", 2}, {NULL, 1}};
+    assert_int_equal(headwise_file_write("plain", parts, 3), 0);
+    assert_int_equal(headwise_file_write("plain", broken, 2), HEADWISE_ERR_INVALID);
+    assert_string_equal(headwise_io_last_error(), "plain: the data of part 1 is NULL");
+    assert_int_equal(headwise_file_write(NULL, parts, 3), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_file_write("plain", NULL, 1), HEADWISE_ERR_INVALID);
+    struct io_bytes read = io_load("plain");
+    assert_int_equal(read.size, 4);
+    assert_memory_equal(read.bytes, "ab\0c", 4);
+    free(read.bytes);
+    assert_int_equal(headwise_file_write("plain", NULL, 0), 0);
+    read = io_load("plain");
+    assert_int_equal(read.size, 0);
+    free(read.bytes);
+    unlink("plain");
+    assert_int_equal(headwise_file_write("no/such", parts, 3), HEADWISE_ERR_IO);
+    assert_int_equal(headwise_file_write("/dev/full", parts, 3), HEADWISE_ERR_IO);
+    assert_int_equal(count_files(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_no_tensors),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_targets),    cmocka_unit_test(test_files),
     };
     char folder[] = "/tmp/headwise-write-XXXXXX";
     if (!mkdtemp(folder) || chdir(folder) != 0)

@@ -1,0 +1,22 @@
+#include "headwise-io/file.h"
+
+#include "error.h"
+#include "replace.h"
+
+enum headwise_status headwise_file_write(const char *path, const struct headwise_file_part *parts,
+                                         size_t n_parts) {
+    if (!path || (!parts && n_parts > 0))
+        return headwise_io_fail(HEADWISE_ERR_INVALID, "file_write: an argument is NULL");
+    for (size_t i = 0; i < n_parts; i++) {
+        if (!parts[i].data && parts[i].size_bytes > 0)
+            return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: the data of part %zu is NULL", path,
+                                    i);
+    }
+    struct headwise_io_replace replace;
+    enum headwise_status status = headwise_io_replace_begin(&replace, path);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && i < n_parts; i++)
+        status = headwise_io_replace_write(&replace, parts[i].data, parts[i].size_bytes);
+    return headwise_io_replace_end(&replace, status);
+}

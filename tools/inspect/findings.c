@@ -1,0 +1,102 @@
+#include "findings.h"
+
+#include "message.h"
+#include "steps.h"
+
+int fail_library(const struct collecting *collecting) {
+    return fail("%s: %s", collecting->path, headwise_last_error());
+}
+
+/* Sizes, and which kv head each head reads. */
+static int describe(struct collecting *c) {
+    struct findings *f = c->findings;
+    const struct layer_input *layer = &c->opened->layer;
+    f->n_heads = headwise_mha_n_heads(c->mha);
+    f->n_kv_heads = headwise_mha_n_kv_heads(c->mha);
+    f->head_dim = headwise_mha_head_dim(c->mha);
+    f->value_dim = headwise_mha_value_dim(c->mha);
+    f->d_model = headwise_mha_d_model(c->mha);
+    f->d_out = headwise_mha_d_out(c->mha);
+    f->batch = layer->batch;
+    f->entry = c->request->entry;
+    f->n_queries = layer->n_queries;
+    f->n_keys = layer->n_keys;
+    f->is_self = !layer->has_memory;
+    f->causal = c->opened->attention.causal;
+    f->offset = f->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT ? f->n_keys - f->n_queries : 0;
+    if (f->n_heads == 0 || f->batch == 0 || f->n_queries == 0 || f->n_keys == 0)
+        return fail("%s: %lld heads, %lld tokens and %lld keys, expected some of each to look at",
+                    c->path, (long long)f->n_heads, (long long)(f->batch * f->n_queries),
+                    (long long)f->n_keys);
+    if (f->entry >= f->batch)
+        return fail("option --entry is %lld, expected 0 to %lld", (long long)f->entry,
+                    (long long)f->batch - 1);
+    f->heads = arena_take(c->arena, f->n_heads, sizeof *f->heads);
+    if (!f->heads)
+        return EXIT_UNUSABLE;
+    const int64_t *numbers = headwise_mha_head_numbers(c->mha);
+    for (int64_t g = 0, h = 0; g < f->n_kv_heads; g++) {
+        for (int64_t end = h + headwise_mha_group_size(c->mha, g); h < end; h++) {
+            f->heads[h].number = numbers[h];
+            f->heads[h].kv_head = g;
+        }
+    }
+    return EXIT_GOOD;
+}
+
+int64_t count_visible(const struct findings *f, const struct headwise_attention_options *options,
+                      int64_t position) {
+    int64_t low = 0, high = f->n_keys - 1;
+    if (f->causal != HEADWISE_CAUSAL_NONE && high > position)
+        high = position;
+    if (options->window_is_set && options->window_right >= 0 &&
+        high - position > options->window_right)
+        high = position + options->window_right;
+    if (options->window_is_set && options->window_left >= 0 &&
+        position - low > options->window_left)
+        low = position - options->window_left;
+    int64_t first = options->window_first < low ? options->window_first : low;
+    first = first < high + 1 ? first : high + 1;
+    return (high >= low ? high - low + 1 : 0) + (first > 0 ? first : 0);
+}
+
+/* Multiply-adds: projections of queries, scores, values, the rows of W_O, and an equal part of its
+ * kv head's projections. */
+static void count_costs(struct collecting *c) {
+    struct findings *f = c->findings;
+    double queries = (double)f->n_queries, visible = 0, all = 0;
+    for (int64_t i = 0; i < f->n_queries; i++)
+        visible += (double)count_visible(f, &c->opened->attention, i + f->offset);
+    double own = queries * (double)(f->d_model * f->head_dim + f->value_dim * f->d_out) +
+                 visible * (double)(f->head_dim + f->value_dim);
+    double keys = (double)f->n_keys * (double)headwise_mha_d_memory(c->mha) *
+                  (double)(f->head_dim + f->value_dim);
+    for (int64_t h = 0; h < f->n_heads; h++) {
+        struct head_findings *head = &f->heads[h];
+        head->cost = own + keys / (double)headwise_mha_group_size(c->mha, head->kv_head);
+        all += head->cost;
+    }
+    for (int64_t h = 0; h < f->n_heads; h++)
+        f->heads[h].cost /= all;
+}
+
+static int collect(struct collecting *c) {
+    int code = describe(c);
+    if (code)
+        return code;
+    count_costs(c);
+    code = collect_outputs(c);
+    if (!code)
+        code = collect_similarity(c);
+    return code ? code : collect_maps(c);
+}
+
+int findings_collect(struct findings *findings, struct arena *arena, struct layer_opened *opened,
+                     const char *path, const struct findings_request *request) {
+    struct collecting c = {findings, arena, opened, path, request, NULL, NULL, NULL, NULL};
+    if (headwise_mha_create(&c.mha, opened->context, &opened->layer.config) != HEADWISE_OK)
+        return fail_library(&c);
+    int code = collect(&c);
+    headwise_mha_destroy(c.mha);
+    return code;
+}
