@@ -123,15 +123,13 @@ enum headwise_status headwise_cache_truncate(headwise_cache *cache, int64_t sequ
     if (length < 0 || length > cache->lengths[sequence])
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: length is %lld, expected 0 to %lld", where,
                              (long long)length, (long long)cache->lengths[sequence]);
-    int64_t needed = length - headwise_max(cache->window - 1, 1);
+    int64_t needed = headwise_cache_needed_from(cache, length);
     int64_t held_from = cache->held_from[sequence];
-    int64_t pinned = headwise_cache_pinned_keys(cache);
-    if (cache->window > 0 && length > pinned && headwise_max(needed, pinned) < held_from)
+    if (cache->window > 0 && length > headwise_cache_pinned_keys(cache) && needed < held_from)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: at length %lld keys from %lld on are needed, but those before "
                              "%lld were dropped",
-                             where, (long long)length, (long long)headwise_max(needed, pinned),
-                             (long long)held_from);
+                             where, (long long)length, (long long)needed, (long long)held_from);
     headwise_cache_shorten(cache, sequence, length);
     return HEADWISE_OK;
 }

@@ -18,6 +18,9 @@ struct headwise_cache_layout {
     int64_t block_bytes; /* of all kv heads together */
 };
 
+/* Positions are below this: far beyond any memory, so that sums of them cannot overflow. */
+#define HEADWISE_MOST_KEYS ((int64_t)1 << 48)
+
 struct headwise_cache {
     const struct headwise_kernels *kernels;
     struct headwise_allocator allocator;
@@ -80,9 +83,18 @@ static inline int64_t headwise_cache_pinned_keys(const headwise_cache *cache) {
 /* held_from of a sequence after n rows more. */
 int64_t headwise_cache_held_after(const headwise_cache *cache, int64_t sequence, int64_t n);
 
+/* The first position behind the pinned blocks that a sequence of this length must hold: the keys
+ * that the next query sees, and the last key, whose block goes on. */
+int64_t headwise_cache_needed_from(const headwise_cache *cache, int64_t length);
+
 /* Gives a sequence blocks of its own for n rows more, for which there is room; its length stays.
  * Rows it shares a block with are copied. Cannot fail. */
 void headwise_cache_open(headwise_cache *cache, int64_t sequence, int64_t n);
+
+/* Makes a sequence one of this length with blocks of its own for all it can hold of the pinned
+ * positions and those from `from` on, which is a multiple of HEADWISE_KEY_BLOCK. Rows are still to
+ * be stored. Cannot fail. */
+void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t length, int64_t from);
 
 /* Checked truncate, copy and reorder. */
 void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t length);

@@ -16,6 +16,11 @@ int64_t headwise_cache_held_after(const headwise_cache *cache, int64_t sequence,
                                   : headwise_max(held_from, oldest * HEADWISE_KEY_BLOCK);
 }
 
+int64_t headwise_cache_needed_from(const headwise_cache *cache, int64_t length) {
+    int64_t seen = length - headwise_max(cache->window - 1, 1);
+    return headwise_max(seen, headwise_cache_pinned_keys(cache));
+}
+
 static void let_go(headwise_cache *cache, int64_t *entry) {
     if (*entry >= 0)
         cache->owners[*entry]--;
@@ -104,6 +109,20 @@ void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t len
     cache->lengths[sequence] = length;
     if (length <= headwise_cache_pinned_keys(cache))
         cache->held_from[sequence] = headwise_cache_pinned_keys(cache);
+}
+
+void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t length, int64_t from) {
+    int64_t *table = cache->table + sequence * cache->n_slots;
+    int64_t end = headwise_ceil_div(length, HEADWISE_KEY_BLOCK);
+    headwise_cache_shorten(cache, sequence, 0);
+    int64_t held_from = headwise_max(headwise_cache_held_after(cache, sequence, length), from);
+    for (int64_t block = 0; block < end; block++) {
+        if (block == cache->n_pinned)
+            block = held_from / HEADWISE_KEY_BLOCK;
+        take(cache, table + headwise_cache_slot(cache, block));
+    }
+    cache->held_from[sequence] = held_from;
+    cache->lengths[sequence] = length;
 }
 
 void headwise_cache_assign(headwise_cache *cache, const int64_t *from) {

@@ -44,10 +44,10 @@ HEADWISE_API enum headwise_status headwise_cache_bytes(headwise_context *context
 /* Creates a cache whose sequences are empty, for the context's tier, with its allocator, and stores
  * it in *cache. It does not refer to the context afterwards, but the allocator must stay usable.
  * Calls that take a context need one of the same tier.
- * Any number of threads may read a cache at once (attention, getters, read), each with its own
- * context; a call that changes it (append, truncate, copy, reorder, destroy) must be alone.
- * HEADWISE_ERR_INVALID: a pointer is NULL, a size is out of its range. HEADWISE_ERR_NO_MEMORY.
- * On failure *cache is unchanged. */
+ * Any number of threads may read a cache at once (attention, getters, read, save), each with its
+ * own context; a call that changes it (append, truncate, copy, reorder, load, destroy) must be
+ * alone. HEADWISE_ERR_INVALID: a pointer is NULL, a size is out of its range.
+ * HEADWISE_ERR_NO_MEMORY. On failure *cache is unchanged. */
 HEADWISE_API enum headwise_status headwise_cache_create(headwise_cache **cache,
                                                         headwise_context *context,
                                                         const struct headwise_cache_config *config);
@@ -107,6 +107,39 @@ HEADWISE_API enum headwise_status headwise_cache_read(const headwise_cache *cach
                                                       int64_t position,
                                                       const struct headwise_tensor *k,
                                                       const struct headwise_tensor *v);
+
+/* One sequence as bytes, for a file or another process: 16 64-bit integers, then rows in plain
+ * order, the same whatever the tier, block sharing and capacity. "HWCACHE" and a 0 byte;
+ * 0x0102030405060708; version 1; size of all in bytes; type as in headwise_dtype; Hkv; D; Dv;
+ * length; dropped_from; dropped_to; five zeros I8 only: scales of the keys [Hkv][n][ceil(D / 32)],
+ * of the values [Hkv][n][ceil(Dv / 32)], f32 keys [Hkv][n][D], values [Hkv][n][Dv], in the cache's
+ * type Integers and elements are in the byte order of the machine that saved; the second integer
+ * tells a machine of the other order, which refuses them. The n rows are those of positions 0 ...
+ * length-1 without dropped_from ... dropped_to-1, which are multiples of 256, or 0 where no row was
+ * dropped.
+ *
+ * What was loaded is what was saved, bit for bit, on any tier: attention over both is the same. */
+
+/* The bytes that headwise_cache_save() writes for a sequence as it is now.
+ * HEADWISE_ERR_INVALID: a pointer is NULL, no such sequence. On failure *bytes is unchanged. */
+HEADWISE_API enum headwise_status headwise_cache_saved_bytes(const headwise_cache *cache,
+                                                             int64_t sequence, size_t *bytes);
+
+/* Writes a sequence to buffer, size_bytes long as headwise_cache_saved_bytes() says, aligned to 4
+ * bytes. May run beside other calls that read the cache.
+ * HEADWISE_ERR_INVALID: a pointer is NULL, no such sequence, size_bytes differs, buffer is not
+ * aligned. Nothing was written. */
+HEADWISE_API enum headwise_status headwise_cache_save(const headwise_cache *cache, int64_t sequence,
+                                                      void *buffer, size_t size_bytes);
+
+/* Makes a sequence what was saved in buffer, size_bytes long, aligned to 4 bytes. Every byte may be
+ * hostile: numbers come out as they are in there, but nothing else can happen than an error.
+ * HEADWISE_ERR_FORMAT: it is not a saved sequence, of another version or byte order, cut short, or
+ * holds scales or integers that no append gives. HEADWISE_ERR_FULL: it is longer than the capacity.
+ * HEADWISE_ERR_INVALID: a pointer is NULL, no such sequence, buffer is not aligned, Hkv, D, Dv or
+ * the type are not the cache's. On failure the cache has not changed. */
+HEADWISE_API enum headwise_status headwise_cache_load(headwise_cache *cache, int64_t sequence,
+                                                      const void *buffer, size_t size_bytes);
 
 /* y = attention(q, keys and values of the cache).
  *   q (n, H, S, D), y (n, H, S, Dv), F32, F16 or BF16 each on its own. Batch entry b reads sequence
