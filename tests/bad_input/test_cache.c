@@ -33,6 +33,8 @@ struct attempt {
     struct headwise_tensor k, v, q, y;     /* append, attention_cached */
     struct headwise_tensor read_k, read_v; /* read */
     struct headwise_tensor x, layer_y;     /* layers */
+    void *buffer;                          /* save, load: a saved sequence */
+    size_t buffer_bytes;
     const struct headwise_tensor *k_given, *v_given, *q_given, *y_given, *x_given, *layer_y_given;
     struct headwise_attention_options options;
 };
@@ -72,6 +74,15 @@ static enum headwise_status cache_reorder(struct attempt *a) {
 static enum headwise_status cache_read(struct attempt *a) {
     return headwise_cache_read(a->cache, a->sequence, a->position, &a->read_k, &a->read_v);
 }
+static enum headwise_status cache_saved_bytes(struct attempt *a) {
+    return headwise_cache_saved_bytes(a->cache, a->sequence, a->bytes_place);
+}
+static enum headwise_status cache_save(struct attempt *a) {
+    return headwise_cache_save(a->cache, a->sequence, a->buffer, a->buffer_bytes);
+}
+static enum headwise_status cache_load(struct attempt *a) {
+    return headwise_cache_load(a->cache, a->sequence, a->buffer, a->buffer_bytes);
+}
 static enum headwise_status attention_cached(struct attempt *a) {
     return headwise_attention_cached(a->context, a->y_given, a->q_given, a->cache, a->sequence,
                                      &a->options);
@@ -101,6 +112,10 @@ enum {
     OPERATOR = 256,
     FORWARD = 512,  /* layers with x and y */
     PROJECT = 1024, /* and with x alone */
+    MEASURE = 2048,
+    SAVE = 4096,
+    LOAD = 8192,
+    SEQUENCE = TRUNCATE | COPY | READ | MEASURE | SAVE | LOAD, /* calls that name one */
     LAYER = FORWARD | PROJECT,
     RANGE = APPEND | OPERATOR | LAYER /* calls with a context and a range of sequences */
 };
@@ -136,6 +151,9 @@ static const struct {
 } calls[] = {
     {"cache_bytes", cache_bytes, CONFIG | BYTES},
     {"cache_create", cache_create, CONFIG | CREATE},
+    {"cache_saved_bytes", cache_saved_bytes, MEASURE},
+    {"cache_save", cache_save, SAVE},
+    {"cache_load", cache_load, LOAD},
     {"cache_append", cache_append, APPEND},
     {"cache_truncate", cache_truncate, TRUNCATE},
     {"cache_copy", cache_copy, COPY},
@@ -208,6 +226,9 @@ static void make_attempt(struct attempt *a) {
         .layer_y = call_tensor(HEADWISE_F32, 2, 1, ROWS, D_MODEL, NULL),
         .options = {.size = sizeof(a->options), .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT},
     };
+    assert_int_equal(headwise_cache_saved_bytes(scene.cache, 0, &a->buffer_bytes), HEADWISE_OK);
+    a->buffer = guard_alloc(a->buffer_bytes, 0);
+    assert_int_equal(headwise_cache_save(scene.cache, 0, a->buffer, a->buffer_bytes), HEADWISE_OK);
     a->config_given = &a->config;
     a->place = &a->created;
     a->bytes_place = &a->bytes;
