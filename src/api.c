@@ -157,11 +157,7 @@ static enum headwise_status check_weights(const struct headwise_mha_config *conf
     if ((unsigned)config->layout > HEADWISE_IN_OUT)
         return headwise_fail(HEADWISE_ERR_INVALID, "mha: layout is %d, no headwise_layout",
                              (int)config->layout);
-    if (config->weight_dtype != HEADWISE_F32 && config->weight_dtype != HEADWISE_F16 &&
-        config->weight_dtype != HEADWISE_BF16)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: weights are %s, expected f32, f16 or bf16",
-                             headwise_dtype_name(config->weight_dtype));
-    return HEADWISE_OK;
+    return headwise_check_weight_types(config);
 }
 
 enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,

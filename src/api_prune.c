@@ -102,19 +102,9 @@ enum headwise_status headwise_mha_gather_heads(const headwise_mha *mha, float *d
     return HEADWISE_OK;
 }
 
-static void unpack(float *dst, const struct headwise_matrix *matrix,
-                   const struct headwise_kernels *kernels, enum headwise_layout layout) {
-    for (int64_t t = 0; t < matrix->k; t++) {
-        if (layout == HEADWISE_IN_OUT) {
-            headwise_matrix_row(dst + t * matrix->n, matrix, kernels, t);
-            continue;
-        }
-        for (int64_t c = 0; c < matrix->n; c++) {
-            int64_t first = c / kernels->nr * kernels->nr;
-            int width = headwise_panel_width(kernels, matrix->n, first);
-            dst[c * matrix->k + t] = matrix->panels[matrix->k * first + t * width + c - first];
-        }
-    }
+static const struct headwise_matrix *part_of(const headwise_mha *mha, enum headwise_mha_part part) {
+    const struct headwise_matrix *const matrices[] = {&mha->q, &mha->k, &mha->v, &mha->o};
+    return matrices[part];
 }
 
 enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights, float *bias,
@@ -128,11 +118,28 @@ enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weight
     if ((unsigned)layout > HEADWISE_IN_OUT)
         return headwise_fail(HEADWISE_ERR_INVALID, "mha_weights: layout is %d, no headwise_layout",
                              (int)layout);
-    const struct headwise_matrix *matrices[] = {&mha->q, &mha->k, &mha->v, &mha->o};
-    const struct headwise_matrix *matrix = matrices[part];
+    const struct headwise_matrix *matrix = part_of(mha, part);
     if (weights)
-        unpack(weights, matrix, headwise_kernels_get(mha->isa), layout);
+        headwise_matrix_unpack(weights, matrix, headwise_kernels_get(mha->isa), layout);
     if (bias && matrix->n > 0)
         memcpy(bias, matrix->bias, (size_t)matrix->n * sizeof(float));
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_mha_scales(const headwise_mha *mha, float *scales,
+                                         enum headwise_mha_part part) {
+    if (!mha || !scales)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha_scales: %s is NULL",
+                             !mha ? "the layer" : "scales");
+    if ((unsigned)part > HEADWISE_MHA_O)
+        return headwise_fail(HEADWISE_ERR_INVALID, "mha_scales: part is %d, no headwise_mha_part",
+                             (int)part);
+    const struct headwise_matrix *matrix = part_of(mha, part);
+    if (matrix->dtype != HEADWISE_I8)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha_scales: the layer's weights are %s, only i8 has scales",
+                             headwise_dtype_name(matrix->dtype));
+    if (matrix->n > 0)
+        memcpy(scales, matrix->scales, (size_t)matrix->n * sizeof(float));
     return HEADWISE_OK;
 }

@@ -22,6 +22,9 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
                                                 const headwise_cache *cache, int64_t first_sequence,
                                                 int64_t n);
 
+/* Types of the weights and scales of a config whose sizes are resolved. */
+enum headwise_status headwise_check_weight_types(const struct headwise_mha_config *config);
+
 /* Rotary and norm of a config whose sizes are resolved; fills in the default of norm_eps. */
 enum headwise_status headwise_check_heads_config(struct headwise_mha_config *config);
 

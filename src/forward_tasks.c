@@ -93,9 +93,10 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     for (int64_t c = 0; c < o->n; c += kernels->nr) {
         int width = headwise_panel_width(kernels, o->n, c);
         size_t bytes = (size_t)headwise_min(width, o->n - c) * sizeof(float);
-        kernels->project(tile, width, heads, forward->context_stride,
-                         o->panels + o->k * c + h * call->value_dim * width, m, width,
-                         call->value_dim, false, NULL);
+        const struct headwise_matrix_slice slice = {
+            .matrix = o, .c = c, .t = h * call->value_dim, .k = call->value_dim, .ends = true};
+        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->context_stride, m,
+                                 NULL);
         for (int64_t r = 0; r < m; r++)
             memcpy(out + r * o->n + c, tile + r * width, bytes);
     }

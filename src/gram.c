@@ -31,10 +31,11 @@ static void contribute_task(void *arg, int64_t h, int worker) {
     float *out = job->contributions + h * job->rows * job->stride;
     (void)worker;
     for (int64_t c = 0; c < o->n; c += job->kernels->nr) {
-        int width = headwise_panel_width(job->kernels, o->n, c);
-        job->kernels->project(out + c, job->stride, job->heads + h * job->queries * mha->value_dim,
-                              mha->value_dim, o->panels + o->k * c + h * mha->value_dim * width,
-                              job->rows, width, mha->value_dim, false, NULL);
+        const struct headwise_matrix_slice slice = {
+            .matrix = o, .c = c, .t = h * mha->value_dim, .k = mha->value_dim, .ends = true};
+        headwise_matrix_multiply(&slice, job->kernels, out + c, job->stride,
+                                 job->heads + h * job->queries * mha->value_dim, mha->value_dim,
+                                 job->rows, NULL);
     }
 }
 

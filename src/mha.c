@@ -59,6 +59,36 @@ static void number_heads(headwise_mha *mha, const struct headwise_mha_config *co
     }
 }
 
+static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_context *context,
+                                          const struct headwise_mha_config *config) {
+    const struct {
+        struct headwise_matrix *matrix;
+        const char *name;
+        const void *weights;
+        const float *scales, *bias;
+        int64_t inputs, outputs;
+    } parts[] = {
+        {&mha->q, "w_q", config->w_q, config->scales_q, config->b_q, config->d_model,
+         config->n_heads * config->head_dim},
+        {&mha->k, "w_k", config->w_k, config->scales_k, config->b_k, config->d_memory,
+         config->n_kv_heads * config->head_dim},
+        {&mha->v, "w_v", config->w_v, config->scales_v, config->b_v, config->d_memory,
+         config->n_kv_heads * config->value_dim},
+        {&mha->o, "w_o", config->w_o, config->scales_o, config->b_o,
+         config->n_heads * config->value_dim, config->d_out},
+    };
+    enum headwise_status status = HEADWISE_OK;
+    for (int i = 0; i < 4 && status == HEADWISE_OK; i++) {
+        const struct headwise_matrix_source source = {parts[i].name,        parts[i].weights,
+                                                      config->weight_dtype, config->layout,
+                                                      parts[i].scales,      parts[i].bias};
+        status =
+            headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
+                                   config->packed_dtype, parts[i].inputs, parts[i].outputs);
+    }
+    return status;
+}
+
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config) {
     headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
@@ -84,25 +114,9 @@ enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *co
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: out of memory");
     }
     number_heads(created, config);
-    const struct {
-        struct headwise_matrix *matrix;
-        const void *weights;
-        const float *bias;
-        int64_t inputs, outputs;
-    } matrices[] = {
-        {&created->q, config->w_q, config->b_q, config->d_model,
-         config->n_heads * config->head_dim},
-        {&created->k, config->w_k, config->b_k, config->d_memory,
-         config->n_kv_heads * config->head_dim},
-        {&created->v, config->w_v, config->b_v, config->d_memory,
-         config->n_kv_heads * config->value_dim},
-        {&created->o, config->w_o, config->b_o, config->n_heads * config->value_dim, config->d_out},
-    };
     enum headwise_status status = copy_norms(created, config);
-    for (int i = 0; i < 4 && status == HEADWISE_OK; i++)
-        status = headwise_matrix_create(matrices[i].matrix, context->kernels, &context->allocator,
-                                        matrices[i].weights, config->weight_dtype, config->layout,
-                                        matrices[i].inputs, matrices[i].outputs, matrices[i].bias);
+    if (status == HEADWISE_OK)
+        status = pack_matrices(created, context, config);
     if (status != HEADWISE_OK) {
         headwise_mha_destroy(created);
         return status;
@@ -151,4 +165,16 @@ int64_t headwise_mha_head_dim(const headwise_mha *mha) {
 
 int64_t headwise_mha_value_dim(const headwise_mha *mha) {
     return mha->value_dim;
+}
+
+enum headwise_dtype headwise_mha_packed_dtype(const headwise_mha *mha) {
+    return mha->o.dtype;
+}
+
+size_t headwise_mha_weight_bytes(const headwise_mha *mha) {
+    const struct headwise_matrix *matrices[] = {&mha->q, &mha->k, &mha->v, &mha->o};
+    size_t bytes = 0;
+    for (int i = 0; i < 4; i++)
+        bytes += matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->bias_bytes : 0);
+    return bytes;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "error.h"
 #include "plan.h"
 
 /* Most rows of x per task, a multiple of every tier's tile, and inputs per pass: a slice of x (408
@@ -11,90 +10,6 @@
  * come from beyond L2 once per task: with 96 rows instead of 384 a layer of width 768 took 4 %
  * longer. */
 enum { BLOCK_ROWS = 384, BLOCK_K = 256, X_STRIDE = BLOCK_K + 16 };
-
-int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n) {
-    return headwise_round_up(n, kernels->nr_min);
-}
-
-/* n columns from c on of one input row as f32 (IN_OUT), or k inputs of one output (OUT_IN). */
-static const float *weights_f32(const struct headwise_kernels *kernels, const void *weights,
-                                enum headwise_dtype dtype, int64_t at, int64_t n, float *buffer) {
-    if (dtype == HEADWISE_F32)
-        return (const float *)weights + at;
-    if (dtype == HEADWISE_F16)
-        kernels->widen_f16(buffer, (const uint16_t *)weights + at, n);
-    else
-        kernels->widen_bf16(buffer, (const uint16_t *)weights + at, n);
-    return buffer;
-}
-
-static void pack_panel(const struct headwise_matrix *matrix, const struct headwise_kernels *kernels,
-                       const void *weights, enum headwise_dtype dtype, enum headwise_layout layout,
-                       int64_t c, float *buffer) {
-    int width = headwise_panel_width(kernels, matrix->n, c);
-    int columns = (int)headwise_min(width, matrix->n - c);
-    float *panel = matrix->panels + matrix->k * c;
-    if (layout == HEADWISE_OUT_IN) {
-        const float *rows =
-            weights_f32(kernels, weights, dtype, c * matrix->k, columns * matrix->k, buffer);
-        kernels->pack_transposed(panel, width, rows, matrix->k, columns, matrix->k);
-        return;
-    }
-    for (int64_t t = 0; t < matrix->k; t++) {
-        const float *row = weights_f32(kernels, weights, dtype, t * matrix->n + c, columns, buffer);
-        kernels->pack_columns(panel + t * width, width, row, 0, columns, 1);
-    }
-}
-
-enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
-                                            const struct headwise_kernels *kernels,
-                                            const struct headwise_allocator *allocator,
-                                            const void *weights, enum headwise_dtype dtype,
-                                            enum headwise_layout layout, int64_t k, int64_t n,
-                                            const float *bias) {
-    int64_t padded = headwise_matrix_padded(kernels, n);
-    size_t buffer_bytes = (size_t)(k * kernels->nr) * sizeof(float);
-    *matrix = (struct headwise_matrix){
-        .k = k,
-        .n = n,
-        .panels_bytes = (size_t)(padded * k) * sizeof(float),
-        .bias_bytes = (size_t)padded * sizeof(float),
-    };
-    float *buffer = headwise_alloc(allocator, buffer_bytes);
-    matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
-    matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
-    bool packs = k > 0 && n > 0;
-    if ((packs && (!buffer || !matrix->panels)) || (n > 0 && !matrix->bias)) {
-        headwise_release(allocator, buffer, buffer_bytes);
-        headwise_matrix_destroy(matrix, allocator);
-        return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a %lld x %lld matrix",
-                             (long long)n, (long long)k);
-    }
-    for (int64_t c = 0; packs && c < n; c += kernels->nr)
-        pack_panel(matrix, kernels, weights, dtype, layout, c, buffer);
-    if (n > 0)
-        memset(matrix->bias, 0, matrix->bias_bytes);
-    if (bias && n > 0)
-        memcpy(matrix->bias, bias, (size_t)n * sizeof(float));
-    headwise_release(allocator, buffer, buffer_bytes);
-    return HEADWISE_OK;
-}
-
-void headwise_matrix_destroy(struct headwise_matrix *matrix,
-                             const struct headwise_allocator *allocator) {
-    headwise_release(allocator, matrix->panels, matrix->panels_bytes);
-    headwise_release(allocator, matrix->bias, matrix->bias_bytes);
-    *matrix = (struct headwise_matrix){0};
-}
-
-void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
-                         const struct headwise_kernels *kernels, int64_t t) {
-    for (int64_t c = 0; c < matrix->n; c += kernels->nr) {
-        int width = headwise_panel_width(kernels, matrix->n, c);
-        memcpy(dst + c, matrix->panels + matrix->k * c + t * width,
-               (size_t)headwise_min(width, matrix->n - c) * sizeof(float));
-    }
-}
 
 void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
     projection->n_panels = 0;
@@ -121,8 +36,7 @@ int64_t headwise_projection_tasks(const struct headwise_projection *projection) 
 }
 
 int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
-    (void)kernels;
-    return BLOCK_ROWS * X_STRIDE;
+    return BLOCK_ROWS * X_STRIDE + BLOCK_K * (int64_t)kernels->nr;
 }
 
 /* Copies a slice of x, so that its rows lie next to one another whatever the stride of x. */
@@ -131,10 +45,11 @@ static void copy_slice(float *dst, const float *x, int64_t x_stride, int64_t m, 
         memcpy(dst + i * X_STRIDE, x + i * x_stride, (size_t)k * sizeof(float));
 }
 
-/* Panels first ... last-1, counted over all outputs, for m rows of x and inputs t ... t+k-1. */
+/* Panels first ... last-1, counted over all outputs, for m rows of x and inputs t ... t+k-1.
+ * buffer: room for a slice of a panel, NULL where rows are few. */
 static void run_panels(const struct headwise_projection *projection, const float *x,
                        int64_t x_stride, int64_t row, int64_t m, int64_t t, int64_t k,
-                       int64_t first, int64_t last) {
+                       int64_t first, int64_t last, float *buffer) {
     const struct headwise_kernels *kernels = projection->kernels;
     bool ends = t + k == projection->k;
     int64_t before = 0; /* panels of the outputs before this one */
@@ -145,10 +60,10 @@ static void run_panels(const struct headwise_projection *projection, const float
         int64_t from = headwise_max(first - before, 0);
         int64_t to = headwise_min(last - before, n_panels);
         for (int64_t c = from * kernels->nr; c < to * kernels->nr; c += kernels->nr) {
-            int width = headwise_panel_width(kernels, matrix->n, c);
-            kernels->project(output->y + row * output->y_stride + c, output->y_stride, x, x_stride,
-                             matrix->panels + matrix->k * c + t * width, m, width, k, t > 0,
-                             ends ? matrix->bias + c : NULL);
+            const struct headwise_matrix_slice slice = {matrix,          c, t, k, t > 0, ends,
+                                                        matrix->bias + c};
+            headwise_matrix_multiply(&slice, kernels, output->y + row * output->y_stride + c,
+                                     output->y_stride, x, x_stride, m, buffer);
         }
         before += n_panels;
     }
@@ -169,6 +84,6 @@ void headwise_projection_run(const struct headwise_projection *projection, int64
         if (copies)
             copy_slice(slice, x, projection->x_stride, m, k);
         run_panels(projection, copies ? slice : x, copies ? X_STRIDE : projection->x_stride, row, m,
-                   t, k, first, last);
+                   t, k, first, last, copies ? slice + BLOCK_ROWS * X_STRIDE : NULL);
     }
 }

@@ -13,6 +13,8 @@ struct rest {
     int64_t *heads, *kv_heads; /* places in the layer of those that stay */
     int64_t *numbers, *group_sizes;
     float *w_q, *w_k, *w_v, *w_o, *b_q, *b_k, *b_v, *row;
+    float *scales_q, *scales_k, *scales_v; /* I8 only */
+    bool merges;
 };
 
 int64_t headwise_mha_find_head(const headwise_mha *mha, int64_t number) {
@@ -48,8 +50,8 @@ static void list_rest(struct rest *rest, const struct headwise_prune_options *op
     }
 }
 
-/* Places for n heads of dim columns of every row of a matrix, and of its bias, [in][out]. */
-static void take_columns(const struct rest *rest, float *weights, float *bias,
+/* Places for n heads of dim columns of every row of a matrix, of its bias and scales, [in][out]. */
+static void take_columns(const struct rest *rest, float *weights, float *bias, float *scales,
                          const struct headwise_matrix *matrix, const int64_t *heads, int64_t n,
                          int64_t dim) {
     size_t bytes = (size_t)dim * sizeof(float);
@@ -60,6 +62,8 @@ static void take_columns(const struct rest *rest, float *weights, float *bias,
     }
     for (int64_t i = 0; i < n; i++)
         memcpy(bias + i * dim, matrix->bias + heads[i] * dim, bytes);
+    for (int64_t i = 0; matrix->scales && i < n; i++)
+        memcpy(scales + i * dim, matrix->scales + heads[i] * dim, bytes);
 }
 
 static void take_output(const struct rest *rest) {
@@ -102,14 +106,18 @@ static size_t place_weights(struct rest *rest, const struct headwise_allocator *
                  {&rest->b_q, 1, q},
                  {&rest->b_k, 1, k},
                  {&rest->b_v, 1, v},
+                 {&rest->scales_q, 1, q},
+                 {&rest->scales_k, 1, k},
+                 {&rest->scales_v, 1, v},
                  {&rest->row, 1, widest}};
-    int64_t total = 0, at[8], bytes = 0;
-    for (int i = 0; i < 8; i++)
+    enum { N_PARTS = sizeof parts / sizeof parts[0] };
+    int64_t total = 0, at[N_PARTS], bytes = 0;
+    for (int i = 0; i < N_PARTS; i++)
         at[i] = headwise_take(&total, parts[i].rows, parts[i].columns);
     *memory = NULL;
     if (total >= 0 && headwise_mul(&bytes, total, sizeof(float)))
         *memory = headwise_alloc(allocator, (size_t)bytes);
-    for (int i = 0; *memory && i < 8; i++)
+    for (int i = 0; *memory && i < N_PARTS; i++)
         *parts[i].at = *memory + at[i];
     return (size_t)bytes;
 }
@@ -145,7 +153,14 @@ static enum headwise_status build(headwise_mha **pruned, headwise_context *conte
         .norm_eps = mha->norm_eps,
         .group_sizes = rest->group_sizes,
         .head_numbers = rest->numbers,
+        .packed_dtype = mha->o.dtype,
     };
+    if (mha->o.dtype == HEADWISE_I8) {
+        config.scales_q = rest->scales_q;
+        config.scales_k = rest->scales_k;
+        config.scales_v = rest->scales_v;
+        config.scales_o = rest->merges ? NULL : mha->o.scales;
+    }
     return headwise_mha_build(pruned, context, &config);
 }
 
@@ -158,15 +173,18 @@ static enum headwise_status build_rest(headwise_mha **pruned, headwise_context *
     size_t bytes = place_weights(rest, &context->allocator, &memory);
     if (!memory)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha_prune: out of memory");
-    take_columns(rest, rest->w_q, rest->b_q, &mha->q, rest->heads, rest->n_heads, mha->head_dim);
-    take_columns(rest, rest->w_k, rest->b_k, &mha->k, rest->kv_heads, rest->n_kv_heads,
+    take_columns(rest, rest->w_q, rest->b_q, rest->scales_q, &mha->q, rest->heads, rest->n_heads,
                  mha->head_dim);
-    take_columns(rest, rest->w_v, rest->b_v, &mha->v, rest->kv_heads, rest->n_kv_heads,
-                 mha->value_dim);
+    take_columns(rest, rest->w_k, rest->b_k, rest->scales_k, &mha->k, rest->kv_heads,
+                 rest->n_kv_heads, mha->head_dim);
+    take_columns(rest, rest->w_v, rest->b_v, rest->scales_v, &mha->v, rest->kv_heads,
+                 rest->n_kv_heads, mha->value_dim);
     take_output(rest);
     for (int64_t i = 0; options->merge_into && i < options->n_heads; i++) {
-        if (options->merge_into[i] >= 0)
-            merge_head(rest, options->heads[i], options->merge_into[i]);
+        if (options->merge_into[i] < 0)
+            continue;
+        merge_head(rest, options->heads[i], options->merge_into[i]);
+        rest->merges = true;
     }
     enum headwise_status status = build(pruned, context, rest);
     headwise_release(&context->allocator, memory, bytes);

@@ -24,6 +24,8 @@ struct headwise_prune_options {
  * A kv head goes when its last query head goes, so that groups may become uneven: kv head g is then
  * read by headwise_mha_group_size(g) consecutive query heads. With all heads gone y = b_o.
  *
+ * Weights stay in the type that mha keeps them in, with their scales; only where heads merge W_O is
+ * rounded to it again, I8 with new scales.
  * Without merges the new layer's y has the bits of mha's with gates of 0 for these heads, on every
  * tier, as long as W_O is finite (0 times an infinity is NaN) and no partial sum underflows to -0.
  * Options of its calls (gates, sinks, slopes, relative_bias, masks by head), probes and caches have
@@ -61,13 +63,19 @@ enum headwise_mha_part {
 };
 
 /* Copies the weights of a part, as f32, to a contiguous array of the layout, and its bias (zeros
- * where the layer has none) to out numbers; each may be NULL. What was f32 has its bits, and f16
- * and bf16 convert back to theirs. headwise_mha_create() on these arrays, with group_sizes and
- * head_numbers, gives a layer with the same bits.
+ * where the layer has none) to out numbers; each may be NULL. What is kept as f32 has its bits, f16
+ * and bf16 convert back to theirs, and I8 gives integer * scale. headwise_mha_create() on these
+ * arrays, with packed_dtype, group_sizes, head_numbers and (I8) headwise_mha_scales(), gives a layer
+ * with the same bits.
  * HEADWISE_ERR_INVALID: mha is NULL, part or layout is none. */
 HEADWISE_API enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights,
                                                        float *bias, enum headwise_mha_part part,
                                                        enum headwise_layout layout);
+
+/* Copies the scales of a part, one for each output. HEADWISE_ERR_INVALID: mha or scales is NULL,
+ * part is none, or the layer's weights are not I8. */
+HEADWISE_API enum headwise_status headwise_mha_scales(const headwise_mha *mha, float *scales,
+                                                      enum headwise_mha_part part);
 
 #ifdef __cplusplus
 }
