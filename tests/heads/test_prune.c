@@ -170,6 +170,8 @@ static void pruned_has_the_bits_of_gated(enum headwise_isa isa) {
         {.d_model = 33, .n_heads = 12, .n_kv_heads = 3, .head_dim = 16, .d_out = 50},
         {.d_model = 16, .n_heads = 7, .n_kv_heads = 1, .head_dim = 40, .value_dim = 41},
     };
+    static const enum headwise_dtype kept_types[] = {HEADWISE_F32, HEADWISE_I8, HEADWISE_F16,
+                                                     HEADWISE_BF16};
     struct test_rng rng = test_rng_make(361);
     headwise_rotary *rotary = make_table();
     for (size_t f = 0; f < TEST_COUNT(forms); f++)
@@ -177,6 +179,7 @@ static void pruned_has_the_bits_of_gated(enum headwise_isa isa) {
             struct headwise_mha_config config = forms[f];
             int64_t drop[MOST_HEADS], n = 0;
             config.weight_dtype = variant == 3 ? HEADWISE_BF16 : HEADWISE_F32;
+            config.packed_dtype = kept_types[variant % 4];
             layer_fill_weights(&rng, &config, variant % 2 == 0);
             add_positions(&rng, &config, rotary, variant);
             for (int64_t h = config.n_heads - 1; h >= 0; h--) /* any order will do */
@@ -430,6 +433,30 @@ static void over_caches_too(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* W_O of an i8 layer after head 2 of 3 was merged into head 0: the sums, in integers anew. */
+static void merged_integers_are_rounded_anew(enum headwise_isa isa) {
+    enum { D = 12, OUT = 5 };
+    struct test_rng rng = test_rng_make(371);
+    struct headwise_mha_config config = {
+        .d_model = D, .d_out = OUT, .n_heads = 3, .packed_dtype = HEADWISE_I8};
+    float w[D * OUT], merged_w[8 * OUT], scales[OUT];
+    layer_fill_weights(&rng, &config, true);
+    headwise_context *context = call_context(isa, 1);
+    headwise_mha *whole = layer_create(context, &config);
+    headwise_mha *merged = prune(context, whole, (const int64_t[]){2}, 1, (const int64_t[]){0});
+    headwise_mha_weights(whole, w, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
+    headwise_mha_weights(merged, merged_w, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
+    assert_int_equal(headwise_mha_scales(merged, scales, HEADWISE_MHA_O), HEADWISE_OK);
+    for (int t = 0; t < 8; t++)
+        for (int j = 0; j < OUT; j++) {
+            double want = (double)w[t * OUT + j] + (t < 4 ? (double)w[(t + 8) * OUT + j] : 0);
+            assert_true(fabs((double)merged_w[t * OUT + j] - want) <= 0.501 * (double)scales[j]);
+        }
+    headwise_mha_destroy(merged);
+    headwise_mha_destroy(whole);
+    headwise_context_destroy(context);
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(pruned_has_the_bits_of_gated),
@@ -440,6 +467,7 @@ int main(void) {
         TEST_CASE(weights_make_the_layer_again),
         TEST_CASE(weights_are_those_given),
         TEST_CASE(over_caches_too),
+        TEST_CASE(merged_integers_are_rounded_anew),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

@@ -17,11 +17,14 @@ struct scene {
     struct layer_call layer_call;
 };
 
-static void make_scene(struct scene *scene) {
+static void make_scene(struct scene *scene, enum headwise_dtype packed_dtype) {
     const struct call_shape shape = {2, 4, 2, 20, 600, 9, 17};
     struct test_rng rng = test_rng_make(221);
-    scene->config = (struct headwise_mha_config){
-        .d_model = 36, .n_heads = 4, .n_kv_heads = 2, .weight_dtype = HEADWISE_F16};
+    scene->config = (struct headwise_mha_config){.d_model = 36,
+                                                 .n_heads = 4,
+                                                 .n_kv_heads = 2,
+                                                 .weight_dtype = HEADWISE_F16,
+                                                 .packed_dtype = packed_dtype};
     layer_fill_weights(&rng, &scene->config, true);
     scene->config.q_norm = scene->config.k_norm = scene->config.b_q; /* 9 of its 36 floats */
     scene->config.q_norm_bias = scene->config.k_norm_bias = scene->config.b_q;
@@ -103,12 +106,12 @@ static bool run_with_failure_at(struct counting *counting, struct scene *scene,
     return status == HEADWISE_OK;
 }
 
-static void any_allocation_may_fail(enum headwise_isa isa) {
+static void fail_each(enum headwise_isa isa, enum headwise_dtype packed_dtype) {
     int64_t n_failures = 0;
     for (int64_t n = 0; n < MOST_ALLOCATIONS; n++) {
         struct counting counting = {.fail_at = n};
         struct scene scene;
-        make_scene(&scene);
+        make_scene(&scene, packed_dtype);
         bool passed = run_with_failure_at(&counting, &scene, isa);
         guard_reset();
         if (passed) {
@@ -120,6 +123,14 @@ static void any_allocation_may_fail(enum headwise_isa isa) {
         n_failures++;
     }
     fail_msg("more than %d allocations", MOST_ALLOCATIONS);
+}
+
+static void any_allocation_may_fail(enum headwise_isa isa) {
+    fail_each(isa, HEADWISE_F32);
+}
+
+static void any_allocation_of_an_i8_layer_may_fail(enum headwise_isa isa) {
+    fail_each(isa, HEADWISE_I8);
 }
 
 /* Sizes that no memory can hold are refused before anything is written. */
@@ -147,6 +158,7 @@ static void impossible_sizes_give_a_status(enum headwise_isa isa) {
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(any_allocation_may_fail),
+        TEST_CASE(any_allocation_of_an_i8_layer_may_fail),
         TEST_CASE(impossible_sizes_give_a_status),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

@@ -25,8 +25,9 @@ static double weight(const struct headwise_mha_config *c, const void *w, int64_t
     return half_load(c->weight_dtype, w, at);
 }
 
-/* Rows of x times a matrix: one rounding a term, one for the bias. Result [B][heads][rows][dim],
- * with past rows first where there are any (they are as exact as their type). */
+/* Rows of x times a matrix: one rounding a term, one for I8's scale, one for the bias. Result
+ * [B][heads][rows][dim], with past rows first where there are any (they are as exact as their
+ * type). */
 static struct field project(const struct headwise_mha_config *c, const struct headwise_tensor *x,
                             const void *w, const float *bias, int64_t heads, int64_t dim,
                             const struct headwise_tensor *past) {
@@ -93,9 +94,10 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
                         carried += r->y_bound[row * r->value_dim + d] * fabs(w);
                     }
                     parts.value[row * r->out_dim + e] = sum;
+                    double roundings =
+                        (double)r->value_dim + (c->packed_dtype == HEADWISE_I8 ? 1 : 0);
                     parts.bound[row * r->out_dim + e] =
-                        carried + bound_gamma((double)r->value_dim) * (magnitude + carried) +
-                        BOUND_TINY;
+                        carried + bound_gamma(roundings) * (magnitude + carried) + BOUND_TINY;
                     total += sum;
                     all_magnitude += magnitude;
                     all_carried += carried;
