@@ -17,6 +17,23 @@ static enum headwise_status check_range(const char *name, int64_t size, int64_t 
     return HEADWISE_OK;
 }
 
+static enum headwise_status check_window(const struct headwise_cache_config *config) {
+    enum headwise_status status = check_range("window", config->window, 0);
+    if (status == HEADWISE_OK)
+        status = check_range("window_first", config->window_first, 0);
+    if (status != HEADWISE_OK)
+        return status;
+    if (config->window == 0 && config->window_first > 0)
+        return headwise_fail(HEADWISE_ERR_INVALID, "cache: window_first is %lld without a window",
+                             (long long)config->window_first);
+    if (config->window > 0 && config->capacity < config->window_first + config->window)
+        return headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "cache: capacity is %lld, expected window_first + window = %lld or more",
+            (long long)config->capacity, (long long)(config->window_first + config->window));
+    return HEADWISE_OK;
+}
+
 static enum headwise_status check_config(struct headwise_cache_config *resolved,
                                          const headwise_context *context,
                                          const struct headwise_cache_config *config) {
@@ -41,6 +58,9 @@ static enum headwise_status check_config(struct headwise_cache_config *resolved,
         if (status != HEADWISE_OK)
             return status;
     }
+    status = check_window(resolved);
+    if (status != HEADWISE_OK)
+        return status;
     if (resolved->dtype != HEADWISE_F32 && resolved->dtype != HEADWISE_F16 &&
         resolved->dtype != HEADWISE_BF16 && resolved->dtype != HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID,

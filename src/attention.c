@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "block.h"
+#include "mask.h"
 #include "probe.h"
 #include "rows.h"
 #include "stats.h"
@@ -137,6 +138,18 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         headwise_stats_finish(tile, inverse);
 }
 
+/* The first block from `block` on that has keys for the tile, n_blocks or more where none has: a
+ * window far into a sequence is not searched for block by block. */
+static int64_t next_block(const struct headwise_tile *tile, int64_t block) {
+    const struct headwise_call *call = tile->plan->call;
+    if (headwise_wants_hidden_scores(call))
+        return block;
+    int64_t key =
+        headwise_next_key(call, tile->batch, tile->first_query, tile->first_query + tile->n_queries,
+                          block * HEADWISE_KEY_BLOCK);
+    return headwise_max(block, key / HEADWISE_KEY_BLOCK);
+}
+
 /* All key blocks of a tile, merged as they come. */
 static void run_whole(const struct headwise_attention_job *job, const struct task *task,
                       int64_t kv_head, int worker) {
@@ -149,7 +162,8 @@ static void run_whole(const struct headwise_attention_job *job, const struct tas
     headwise_probe_begin(&tile);
     if (job->plan.call->probe.statistics)
         headwise_stats_begin(&tile);
-    for (int64_t block = 0; block < job->plan.n_blocks; block++)
+    for (int64_t block = next_block(&tile, 0); block < job->plan.n_blocks;
+         block = next_block(&tile, block + 1))
         headwise_block_run(&tile, block);
     finish_tile(job, &tile, task->part);
 }

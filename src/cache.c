@@ -33,9 +33,9 @@ static void measure_block(struct headwise_cache *cache) {
         layout->block_bytes = -1;
 }
 
-/* Without a window every block stays. With one, an append of at most capacity - first - window rows
- * needs, beside the pinned blocks, those that hold the `window` - 1 keys before it and its own
- * rows: so many keys in a row begin at most 255 positions into their first block. */
+/* Without a window every block stays. With one, those that hold the first keys stay, and beside
+ * them the last capacity - first keys: so many keys in a row begin at most 255 positions into their
+ * first block. */
 static bool measure_slots(struct headwise_cache *cache) {
     int64_t keys;
     if (cache->window == 0) {
@@ -44,7 +44,7 @@ static bool measure_slots(struct headwise_cache *cache) {
         return true;
     }
     cache->n_pinned = cache->first == 0 ? 0 : (cache->first - 1) / HEADWISE_KEY_BLOCK + 1;
-    if (!headwise_sum(&keys, cache->capacity - cache->first, HEADWISE_KEY_BLOCK - 2))
+    if (!headwise_sum(&keys, cache->capacity - cache->first, HEADWISE_KEY_BLOCK - 1))
         return false;
     cache->n_slots = cache->n_pinned + (keys - 1) / HEADWISE_KEY_BLOCK + 1;
     return true;
@@ -87,6 +87,8 @@ static struct headwise_cache describe(const headwise_context *context,
         .head_dim = config->head_dim,
         .value_dim = config->value_dim,
         .capacity = config->capacity,
+        .window = config->window,
+        .first = config->window_first,
         .dtype = config->dtype,
     };
 }
@@ -165,6 +167,14 @@ enum headwise_dtype headwise_cache_dtype(const headwise_cache *cache) {
     return cache->dtype;
 }
 
+int64_t headwise_cache_window(const headwise_cache *cache) {
+    return cache->window;
+}
+
+int64_t headwise_cache_window_first(const headwise_cache *cache) {
+    return cache->first;
+}
+
 static bool has_sequence(const headwise_cache *cache, int64_t sequence) {
     return cache && sequence >= 0 && sequence < cache->n_sequences;
 }
@@ -173,15 +183,19 @@ int64_t headwise_cache_length(const headwise_cache *cache, int64_t sequence) {
     return has_sequence(cache, sequence) ? cache->lengths[sequence] : -1;
 }
 
-/* Rows may go where blocks can be dropped for them: those that no query from here on sees. */
+int64_t headwise_cache_held_from(const headwise_cache *cache, int64_t sequence) {
+    if (!has_sequence(cache, sequence))
+        return -1;
+    int64_t held_from = cache->held_from[sequence];
+    return held_from > headwise_cache_pinned_keys(cache) ? held_from : 0;
+}
+
+/* A ring may drop keys for what the first new row does not see: first + window - 1 stay. */
 int64_t headwise_cache_room(const headwise_cache *cache, int64_t sequence) {
     if (!has_sequence(cache, sequence))
         return -1;
-    int64_t length = cache->lengths[sequence];
-    if (cache->window == 0)
-        return cache->capacity - length;
-    int64_t seen = headwise_max(length - cache->window + 1, 0) / HEADWISE_KEY_BLOCK;
-    int64_t oldest = headwise_max(seen, cache->n_pinned);
-    int64_t end = oldest + cache->n_slots - cache->n_pinned;
-    return end * HEADWISE_KEY_BLOCK - length;
+    int64_t length = cache->lengths[sequence], room = cache->capacity - length;
+    if (cache->window > 0)
+        room = headwise_max(room, cache->capacity - cache->first - cache->window + 1);
+    return headwise_min(room, HEADWISE_MOST_KEYS - length);
 }

@@ -37,7 +37,7 @@ struct headwise_cache {
 
     int64_t *lengths;   /* [n_sequences] */
     int64_t *held_from; /* [n_sequences]: positions from the end of the pinned blocks up to here
-                         * were dropped */
+                         * were dropped; a multiple of HEADWISE_KEY_BLOCK */
     int64_t *table;     /* [n_sequences][n_slots]: a block, or -1 */
     int64_t *new_table; /* room for reorder: as table, and as lengths and held_from */
     int64_t *new_lengths;
@@ -83,8 +83,8 @@ static inline int64_t headwise_cache_pinned_keys(const headwise_cache *cache) {
 /* held_from of a sequence after n rows more. */
 int64_t headwise_cache_held_after(const headwise_cache *cache, int64_t sequence, int64_t n);
 
-/* The first position behind the pinned blocks that a sequence of this length must hold: the keys
- * that the next query sees, and the last key, whose block goes on. */
+/* The first position behind the pinned blocks that a ring's sequence of this length must hold: the
+ * first key that the next query sees. As held_from begins a block, one that goes on is held too. */
 int64_t headwise_cache_needed_from(const headwise_cache *cache, int64_t length);
 
 /* Gives a sequence blocks of its own for n rows more, for which there is room; its length stays.

@@ -17,8 +17,7 @@ int64_t headwise_cache_held_after(const headwise_cache *cache, int64_t sequence,
 }
 
 int64_t headwise_cache_needed_from(const headwise_cache *cache, int64_t length) {
-    int64_t seen = length - headwise_max(cache->window - 1, 1);
-    return headwise_max(seen, headwise_cache_pinned_keys(cache));
+    return headwise_max(length - cache->window + 1, headwise_cache_pinned_keys(cache));
 }
 
 static void let_go(headwise_cache *cache, int64_t *entry) {
@@ -116,11 +115,10 @@ void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t lengt
     int64_t end = headwise_ceil_div(length, HEADWISE_KEY_BLOCK);
     headwise_cache_shorten(cache, sequence, 0);
     int64_t held_from = headwise_max(headwise_cache_held_after(cache, sequence, length), from);
-    for (int64_t block = 0; block < end; block++) {
-        if (block == cache->n_pinned)
-            block = held_from / HEADWISE_KEY_BLOCK;
+    for (int64_t block = 0; block < headwise_min(end, cache->n_pinned); block++)
         take(cache, table + headwise_cache_slot(cache, block));
-    }
+    for (int64_t block = held_from / HEADWISE_KEY_BLOCK; block < end; block++)
+        take(cache, table + headwise_cache_slot(cache, block));
     cache->held_from[sequence] = held_from;
     cache->lengths[sequence] = length;
 }

@@ -25,6 +25,11 @@ static int64_t count_rows(const struct headwise_saved_rows *rows) {
     return rows->length - (rows->dropped_to - rows->dropped_from);
 }
 
+/* p, or the first position after it that is there; length or more where there is none. */
+static int64_t skip_dropped(const struct headwise_saved_rows *rows, int64_t p) {
+    return p >= rows->dropped_from && p < rows->dropped_to ? rows->dropped_to : p;
+}
+
 static int64_t row_number(const struct headwise_saved_rows *rows, int64_t position) {
     return position < rows->dropped_from ? position
                                          : position - (rows->dropped_to - rows->dropped_from);
@@ -100,9 +105,7 @@ void headwise_saved_write(const headwise_cache *cache, int64_t sequence, void *b
     memcpy(header.name, name, sizeof name);
     memcpy(buffer, &header, sizeof header);
     for (int64_t g = 0; g < cache->n_kv_heads; g++) {
-        for (int64_t p = 0; p < rows.length; p++) {
-            if (p == rows.dropped_from)
-                p = rows.dropped_to;
+        for (int64_t p = skip_dropped(&rows, 0); p < rows.length; p = skip_dropped(&rows, p + 1)) {
             struct saved_row row = find_row(cache, &rows, &parts, buffer, g, p);
             headwise_cache_load_key(cache, sequence, g, p, row.key, row.key_scales);
             headwise_cache_load_value(cache, sequence, g, p, row.value, row.value_scales);
@@ -210,12 +213,10 @@ enum headwise_status headwise_saved_check(struct headwise_saved_rows *rows, cons
 void headwise_saved_read(headwise_cache *cache, int64_t sequence,
                          const struct headwise_saved_rows *rows, const void *buffer) {
     struct parts parts = place_parts(cache, rows);
-    int64_t pinned = headwise_cache_pinned_keys(cache);
     headwise_cache_place(cache, sequence, rows->length, rows->dropped_to);
+    struct headwise_saved_rows held = headwise_saved_rows_of(cache, sequence);
     for (int64_t g = 0; g < cache->n_kv_heads; g++) {
-        for (int64_t p = 0; p < rows->length; p++) {
-            if (p == pinned)
-                p = cache->held_from[sequence];
+        for (int64_t p = skip_dropped(&held, 0); p < rows->length; p = skip_dropped(&held, p + 1)) {
             struct saved_row row = find_row(cache, rows, &parts, (void *)(uintptr_t)buffer, g, p);
             headwise_cache_store_key(cache, sequence, g, p, row.key, row.key_scales);
             headwise_cache_store_value(cache, sequence, g, p, row.value, row.value_scales);

@@ -327,6 +327,8 @@ enum headwise_status headwise_check_call(struct headwise_call *call, const char 
         status = check_mask(call, where);
     if (status == HEADWISE_OK)
         status = check_probe(call, where);
+    if (status == HEADWISE_OK)
+        status = headwise_check_ring(where, call);
     return status;
 }
 

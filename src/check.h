@@ -40,6 +40,10 @@ enum headwise_status headwise_check_cache(const char *where, const headwise_cont
 enum headwise_status headwise_check_room(const char *where, const headwise_cache *cache,
                                          int64_t first_sequence, int64_t n, int64_t n_rows);
 
+/* That a call over a ring sees through a window that the ring keeps, and that none of the keys in
+ * it was dropped. Others pass. */
+enum headwise_status headwise_check_ring(const char *where, const struct headwise_call *call);
+
 /* The largest length of these sequences. */
 int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, int64_t n);
 

@@ -2,6 +2,7 @@
 #include "cache.h"
 #include "check.h"
 #include "error.h"
+#include "mask.h"
 
 enum headwise_status headwise_check_sequence(const char *where, const headwise_cache *cache,
                                              int64_t sequence) {
@@ -51,4 +52,33 @@ int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, 
     for (int64_t s = first_sequence; s < first_sequence + n; s++)
         most = cache->lengths[s] > most ? cache->lengths[s] : most;
     return most;
+}
+
+enum headwise_status headwise_check_ring(const char *where, const struct headwise_call *call) {
+    const headwise_cache *cache = call->cache;
+    const struct headwise_attention_options *options = &call->options;
+    if (!cache || cache->window == 0 || call->n_queries == 0)
+        return HEADWISE_OK;
+    if (!options->window_is_set || options->window_left < 0 ||
+        options->window_left >= cache->window || options->window_first > cache->first)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: the cache keeps a window: set window_left, to %lld at most, and "
+                             "window_first to %lld at most",
+                             where, (long long)(cache->window - 1), (long long)cache->first);
+    if (headwise_wants_hidden_scores(call))
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: a cache with a window has no scores before the masks", where);
+    for (int64_t b = 0; b < call->batch; b++) {
+        int64_t held_from =
+            headwise_cache_held_after(cache, call->first_sequence + b, call->n_appended);
+        struct headwise_span span = headwise_window_span(call, b);
+        if (held_from > headwise_cache_pinned_keys(cache) && span.lo < span.hi &&
+            span.lo < held_from)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: sequence %lld: queries see keys from %lld on, but those "
+                                 "before %lld were dropped",
+                                 where, (long long)(call->first_sequence + b), (long long)span.lo,
+                                 (long long)held_from);
+    }
+    return HEADWISE_OK;
 }

@@ -64,6 +64,19 @@ struct headwise_span headwise_block_span(const struct headwise_call *call, int64
     return (struct headwise_span){lo, headwise_max(lo, hi)};
 }
 
+struct headwise_span headwise_window_span(const struct headwise_call *call, int64_t b) {
+    return (struct headwise_span){visible_keys(call, b, 0).lo,
+                                  visible_keys(call, b, call->n_queries - 1).hi};
+}
+
+int64_t headwise_next_key(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
+                          int64_t key) {
+    struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
+    if (key >= to.first)
+        key = headwise_max(key, from.lo);
+    return key < headwise_max(to.first, to.hi) ? key : headwise_max(key, call->n_keys);
+}
+
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n) {
     struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);

@@ -16,6 +16,15 @@ struct headwise_span {
 struct headwise_span headwise_block_span(const struct headwise_call *call, int64_t b, int64_t i0,
                                          int64_t i1, int64_t first, int64_t n);
 
+/* The keys that a window leaves to all queries of batch entry b together, without the first ones
+ * that stay in sight. */
+struct headwise_span headwise_window_span(const struct headwise_call *call, int64_t b);
+
+/* The first key from `key` on that lies where these queries see keys, by the same standard; n_keys
+ * or more where there is none. */
+int64_t headwise_next_key(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
+                          int64_t key);
+
 /* Whether each of these queries sees all of these keys, by the same standard. */
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n);

@@ -20,7 +20,17 @@ extern "C" {
  * Attention over a cache computes on what would be read from it, in f32, and has the same bits as
  * headwise_attention() on those numbers.
  *
- * A sequence holds every key that was appended, at most capacity of them. */
+ * Without a window a sequence holds every key that was appended, at most capacity of them.
+ *
+ * With a window W the cache is a ring: sequences may grow for ever, and their oldest keys are
+ * dropped. What it holds of each sequence are the first F = window_first keys and the last
+ * capacity - F keys, or more. Positions go on counting, so that everything that counts by position
+ * (windows, biases, rotary) stays as it is. Attention over a ring needs a window: window_is_set,
+ * window_left from 0 to W - 1 (the query's own key is the W-th), window_first at most F. It then
+ * gives the same bits as over a cache that holds everything. So that each row of a chunk still
+ * finds its W keys, a chunk may have capacity - F - W + 1 rows: token by token, capacity = F + W is
+ * enough; a prompt in chunks of n needs F + W + n - 1. The first chunks of a sequence may be
+ * longer, as long as it stays within the capacity. */
 struct headwise_cache_config {
     size_t size;         /* sizeof(struct headwise_cache_config) */
     int64_t n_sequences; /* 1 or more */
@@ -29,13 +39,16 @@ struct headwise_cache_config {
     int64_t value_dim;   /* Dv of the values; 0: head_dim */
     int64_t capacity;    /* keys per sequence, 1 or more; memory is taken in blocks of 256 keys */
     enum headwise_dtype dtype; /* F32, F16, BF16, I8; of keys and values */
+    int64_t window;            /* 0: no key is dropped; else W, 1 or more: a ring */
+    int64_t window_first;      /* F of a ring, 0 or more; F + W <= capacity */
 };
 
 typedef struct headwise_cache headwise_cache;
 
 /* The bytes that headwise_cache_create() takes from the allocator for this config, in one piece,
- * nearly all of them for keys and values: n_sequences * ceil(capacity / 256) blocks. Memory is
- * first touched when keys arrive. HEADWISE_ERR_INVALID: a pointer is NULL or the config is wrong;
+ * nearly all of them for keys and values: n_sequences * ceil(capacity / 256) blocks; of a ring,
+ * n_sequences * (ceil(F / 256) + ceil((capacity - F + 255) / 256)). Memory is first touched when
+ * keys arrive. HEADWISE_ERR_INVALID: a pointer is NULL or the config is wrong;
  * HEADWISE_ERR_NO_MEMORY: the size overflows. On failure *bytes is unchanged. */
 HEADWISE_API enum headwise_status headwise_cache_bytes(headwise_context *context,
                                                        const struct headwise_cache_config *config,
@@ -62,13 +75,20 @@ HEADWISE_API int64_t headwise_cache_head_dim(const headwise_cache *cache);
 HEADWISE_API int64_t headwise_cache_value_dim(const headwise_cache *cache);
 HEADWISE_API int64_t headwise_cache_capacity(const headwise_cache *cache);
 HEADWISE_API enum headwise_dtype headwise_cache_dtype(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_window(const headwise_cache *cache);
+HEADWISE_API int64_t headwise_cache_window_first(const headwise_cache *cache);
 
 /* Keys appended to the sequence so far: the position of the next one.
  * -1 where cache is NULL or has no such sequence. */
 HEADWISE_API int64_t headwise_cache_length(const headwise_cache *cache, int64_t sequence);
 
-/* Rows that can be appended to the sequence now; -1 as above. */
+/* Rows that can be appended to the sequence now: capacity - length, and of a ring never less than
+ * capacity - F - W + 1. -1 as above. */
 HEADWISE_API int64_t headwise_cache_room(const headwise_cache *cache, int64_t sequence);
+
+/* 0 where no key of the sequence was dropped; else the position from which on all are held, as are
+ * 0 ... F-1. -1 as above. */
+HEADWISE_API int64_t headwise_cache_held_from(const headwise_cache *cache, int64_t sequence);
 
 /* Appends L rows to each of the n sequences first_sequence ... first_sequence + n - 1:
  *   k (n, Hkv, L, D), v (n, Hkv, L, Dv), F32, F16 or BF16 each on its own; rounded once to the
@@ -80,9 +100,10 @@ HEADWISE_API enum headwise_status
 headwise_cache_append(headwise_context *context, headwise_cache *cache, int64_t first_sequence,
                       const struct headwise_tensor *k, const struct headwise_tensor *v);
 
-/* Forgets the keys of a sequence from position length on; length 0 empties it.
- * HEADWISE_ERR_INVALID: cache is NULL, no such sequence, length is outside [0, its length]. Nothing
- * has changed. */
+/* Forgets the keys of a sequence from position length on; length 0 empties it. What a ring dropped
+ * does not come back: it can be shortened to F or less, or to capacity - F - W + 1 keys less than
+ * the longest it has been. HEADWISE_ERR_INVALID: cache is NULL, no such sequence, length is outside
+ * [0, its length], a ring has dropped a key that the next row would see. Nothing has changed. */
 HEADWISE_API enum headwise_status headwise_cache_truncate(headwise_cache *cache, int64_t sequence,
                                                           int64_t length);
 
@@ -102,7 +123,7 @@ HEADWISE_API enum headwise_status headwise_cache_reorder(headwise_cache *cache,
 /* Reads rows position, position + 1, ... of a sequence as f32, as many as the tensors have:
  *   k (1, Hkv, R, D), v (1, Hkv, R, Dv), F32; either may be NULL.
  * HEADWISE_ERR_INVALID: cache is NULL, no such sequence, a type or size does not fit, or a row is
- * not held (beyond the length). On failure nothing was written. */
+ * not held (beyond the length, or dropped). On failure nothing was written. */
 HEADWISE_API enum headwise_status headwise_cache_read(const headwise_cache *cache, int64_t sequence,
                                                       int64_t position,
                                                       const struct headwise_tensor *k,
@@ -137,7 +158,9 @@ HEADWISE_API enum headwise_status headwise_cache_save(const headwise_cache *cach
  * HEADWISE_ERR_FORMAT: it is not a saved sequence, of another version or byte order, cut short, or
  * holds scales or integers that no append gives. HEADWISE_ERR_FULL: it is longer than the capacity.
  * HEADWISE_ERR_INVALID: a pointer is NULL, no such sequence, buffer is not aligned, Hkv, D, Dv or
- * the type are not the cache's. On failure the cache has not changed. */
+ * the type are not the cache's, keys that the cache must hold were dropped before it was saved.
+ * Capacity and window may differ: a ring takes what fits, the last keys first. On failure the cache
+ * has not changed. */
 HEADWISE_API enum headwise_status headwise_cache_load(headwise_cache *cache, int64_t sequence,
                                                       const void *buffer, size_t size_bytes);
 
@@ -157,7 +180,8 @@ HEADWISE_API enum headwise_status headwise_cache_load(headwise_cache *cache, int
  * scalar.
  *
  * HEADWISE_ERR_INVALID as in headwise_attention(), and: no such sequences, H not a multiple of Hkv,
- * sizes or tier other than the cache's, a past or present.
+ * sizes or tier other than the cache's, a past or present; of a ring: no window or a wider one, a
+ * query that stands so far back that a key in its window was dropped, scores before the masks.
  * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
 HEADWISE_API enum headwise_status
 headwise_attention_cached(headwise_context *context, const struct headwise_tensor *y,

@@ -69,6 +69,8 @@ struct cached_memory cached_memory_of(headwise_context *context, const headwise_
         .value_dim = headwise_cache_value_dim(cache),
         .capacity = headwise_cache_capacity(cache),
         .dtype = headwise_cache_dtype(cache),
+        .window = headwise_cache_window(cache),
+        .window_first = headwise_cache_window_first(cache),
     };
     cached_expect_ok(headwise_cache_bytes(context, &config, &memory.size_bytes), "bytes");
     return memory;

@@ -61,13 +61,13 @@ static void the_figure_is_that_of_the_elements(enum headwise_isa isa) {
 static void sizes_that_overflow(enum headwise_isa isa) {
     const int64_t most = INT64_C(1) << 40;
     const struct headwise_cache_config huge[] = {
-        {0, most, most, 1, 1, 1, HEADWISE_I8},
-        {0, 1, 1, most, 1, 1, HEADWISE_I8},
-        {0, 1, 1, 1, most, most, HEADWISE_F16},
-        {0, most, 1, 1, 1, most, HEADWISE_F32},
-        {0, 1 << 20, 1 << 20, 64, 64, 1 << 20, 0},
-        {0, most, 1, 1, 1, 1, HEADWISE_F32},
-        {0, most, most, most, most, most, HEADWISE_BF16},
+        {0, most, most, 1, 1, 1, .dtype = HEADWISE_I8},
+        {0, 1, 1, most, 1, 1, .dtype = HEADWISE_I8},
+        {0, 1, 1, 1, most, most, .dtype = HEADWISE_F16},
+        {0, most, 1, 1, 1, most, .dtype = HEADWISE_F32},
+        {0, 1 << 20, 1 << 20, 64, 64, 1 << 20, .dtype = HEADWISE_F32},
+        {0, most, 1, 1, 1, 1, .dtype = HEADWISE_F32},
+        {0, most, most, most, most, most, .dtype = HEADWISE_BF16},
     };
     headwise_context *context = call_context(isa, 1);
     for (size_t i = 0; i < TEST_COUNT(huge); i++) {
