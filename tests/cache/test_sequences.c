@@ -10,6 +10,7 @@
 enum {
     SEQUENCES = 5,
     CAPACITY = 600,
+    MOST_ROWS = 4000, /* of a ring's sequence */
     HEADS = 2,
     DIM = 5,
     VALUE_DIM = 3,
@@ -19,10 +20,18 @@ enum {
 /* Each row has a number; its components follow from it. */
 struct model {
     enum headwise_dtype dtype;
+    int64_t window, first;
     int64_t n_rows; /* numbers given so far */
     int64_t lengths[SEQUENCES];
-    int64_t rows[SEQUENCES][CAPACITY];
+    int64_t lost[SEQUENCES]; /* rows from here on must be held, and the first ones */
+    int64_t rows[SEQUENCES][MOST_ROWS];
 };
+
+static int64_t room_of(const struct model *model, int64_t s) {
+    int64_t room = CAPACITY - model->lengths[s];
+    int64_t least = CAPACITY - model->first - model->window + 1;
+    return model->window > 0 && room < least ? least : room;
+}
 
 /* Key and value of a head in row `number`. Every 19th has a value that is not finite. */
 static void fill_row(float x[COLUMNS], int64_t number, int64_t head) {
@@ -58,26 +67,43 @@ static void append_rows(headwise_context *context, headwise_cache *cache, struct
     bool fits = true;
     make_rows(&k, &v, model->n_rows, n, n_rows);
     for (int64_t s = first; s < first + n; s++)
-        fits &= model->lengths[s] + n_rows <= CAPACITY;
+        if (model->lengths[s] + n_rows > MOST_ROWS)
+            return;
+    for (int64_t s = first; s < first + n; s++)
+        fits &= n_rows <= room_of(model, s);
     enum headwise_status status = headwise_cache_append(context, cache, first, &k, &v);
     assert_int_equal(status, fits ? HEADWISE_OK : HEADWISE_ERR_FULL);
-    for (int64_t b = 0; fits && b < n; b++)
+    for (int64_t s = first; fits && s < first + n; s++) {
         for (int64_t r = 0; r < n_rows; r++)
-            model->rows[first + b][model->lengths[first + b]++] = model->n_rows + b * n_rows + r;
+            model->rows[s][model->lengths[s]++] = model->n_rows + (s - first) * n_rows + r;
+        int64_t lost = model->lengths[s] - (CAPACITY - model->first);
+        if (model->window > 0 && model->lost[s] < lost)
+            model->lost[s] = lost;
+    }
     model->n_rows += n * n_rows;
 }
 
 static void shorten(headwise_cache *cache, struct model *model, struct test_rng *rng) {
     int64_t s = test_rng_below(rng, SEQUENCES);
     int64_t length = test_rng_below(rng, 4) == 0 ? 0 : test_rng_below(rng, model->lengths[s] + 1);
-    cached_expect_ok(headwise_cache_truncate(cache, s, length), "truncate");
+    if (model->window > 0 && test_rng_below(rng, 4) > 0) /* far back is not possible */
+        length = model->lengths[s] - test_rng_below(rng, model->lengths[s] / 10 + 1);
+    bool promised = length <= model->first || length - model->window + 1 >= model->lost[s];
+    enum headwise_status status = headwise_cache_truncate(cache, s, length);
+    if (promised || model->window == 0)
+        cached_expect_ok(status, "truncate");
+    if (status != HEADWISE_OK) /* expect_rows sees that nothing has changed */
+        return;
     model->lengths[s] = length;
+    if (length <= model->first)
+        model->lost[s] = 0;
 }
 
 static void copy_one(headwise_cache *cache, struct model *model, struct test_rng *rng) {
     int64_t dst = test_rng_below(rng, SEQUENCES), src = test_rng_below(rng, SEQUENCES);
     cached_expect_ok(headwise_cache_copy(cache, dst, src), "copy");
     model->lengths[dst] = model->lengths[src];
+    model->lost[dst] = model->lost[src];
     memmove(model->rows[dst], model->rows[src], sizeof(model->rows[src]));
 }
 
@@ -88,61 +114,90 @@ static void reorder(headwise_cache *cache, struct model *model, struct test_rng 
     for (int s = 0; s < SEQUENCES; s++) {
         from[s] = test_rng_below(rng, SEQUENCES);
         model->lengths[s] = before.lengths[from[s]];
+        model->lost[s] = before.lost[from[s]];
         memcpy(model->rows[s], before.rows[from[s]], sizeof(before.rows[s]));
     }
     cached_expect_ok(headwise_cache_reorder(cache, from), "reorder");
 }
 
-static void expect_rows(const headwise_cache *cache, const struct model *model, int64_t s) {
-    struct headwise_tensor k, v;
-    assert_int_equal(headwise_cache_length(cache, s), model->lengths[s]);
-    assert_int_equal(headwise_cache_room(cache, s), CAPACITY - model->lengths[s]);
-    cached_read(cache, s, 0, &k, &v);
+/* Rows `from` ... to-1 of a sequence, as they should be read. */
+static void make_stored(const struct model *model, int64_t s, int64_t from, int64_t to,
+                        struct headwise_tensor *k, struct headwise_tensor *v) {
+    *k = call_tensor(HEADWISE_F32, 1, HEADS, to - from, DIM, NULL);
+    *v = call_tensor(HEADWISE_F32, 1, HEADS, to - from, VALUE_DIM, NULL);
     for (int64_t h = 0; h < HEADS; h++)
-        for (int64_t r = 0; r < model->lengths[s]; r++) {
+        for (int64_t r = from; r < to; r++) {
             float x[COLUMNS];
             fill_row(x, model->rows[s][r], h);
             cached_round(model->dtype, x, x, DIM);
             cached_round(model->dtype, x + DIM, x + DIM, VALUE_DIM);
-            compare_same_bits((float *)k.data + h * k.stride[1] + r * DIM, x, DIM,
-                              "key %d of sequence %d", (int)r, (int)s);
-            compare_same_bits((float *)v.data + h * v.stride[1] + r * VALUE_DIM, x + DIM, VALUE_DIM,
-                              "value %d of sequence %d", (int)r, (int)s);
+            memcpy((float *)k->data + (h * (to - from) + r - from) * DIM, x, DIM * sizeof(float));
+            memcpy((float *)v->data + (h * (to - from) + r - from) * VALUE_DIM, x + DIM,
+                   VALUE_DIM * sizeof(float));
         }
 }
 
+static void expect_range(const headwise_cache *cache, const struct model *model, int64_t s,
+                         int64_t from, int64_t to) {
+    struct headwise_tensor want_k, want_v;
+    struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, HEADS, to - from, DIM, NULL);
+    struct headwise_tensor v = call_tensor(HEADWISE_F32, 1, HEADS, to - from, VALUE_DIM, NULL);
+    cached_expect_ok(headwise_cache_read(cache, s, from, &k, &v), "read");
+    make_stored(model, s, from, to, &want_k, &want_v);
+    cached_expect_same(&k, &want_k, "keys");
+    cached_expect_same(&v, &want_v, "values");
+}
+
+static void expect_rows(const headwise_cache *cache, const struct model *model, int64_t s) {
+    int64_t length = model->lengths[s], held_from = headwise_cache_held_from(cache, s);
+    assert_int_equal(headwise_cache_length(cache, s), length);
+    assert_int_equal(headwise_cache_room(cache, s), room_of(model, s));
+    assert_true(held_from >= 0 && held_from <= model->lost[s]);
+    expect_range(cache, model, s, held_from, length);
+    if (held_from > 0)
+        expect_range(cache, model, s, 0, model->first);
+}
+
 /* Attention over a sequence, and over the rows it should hold: the history leaves no bit. */
-static void expect_attention(headwise_context *context, const headwise_cache *cache, int64_t s,
-                             struct test_rng *rng) {
-    enum { QUERIES = 24 };
+static void expect_attention(headwise_context *context, const headwise_cache *cache,
+                             const struct model *model, int64_t s, struct test_rng *rng) {
     struct headwise_attention_options options = {.size = sizeof(options),
                                                  .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT,
-                                                 .window_is_set = test_rng_below(rng, 2) == 0,
-                                                 .window_left = 30};
-    struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, HEADS, QUERIES, DIM, NULL);
-    struct headwise_tensor got = call_tensor(HEADWISE_F32, 1, HEADS, QUERIES, VALUE_DIM, NULL);
-    struct headwise_tensor want = call_tensor(HEADWISE_F32, 1, HEADS, QUERIES, VALUE_DIM, NULL);
+                                                 .window_is_set = test_rng_below(rng, 2) == 0 ||
+                                                                  model->window > 0,
+                                                 .window_left = model->window - 1,
+                                                 .window_first = model->first};
+    int64_t n = 24, oldest = model->lengths[s] - model->window + 1 - model->lost[s];
+    if (model->window == 0)
+        options.window_left = 30;
+    else if (model->lost[s] > 0 && n > oldest) /* keys of earlier queries were dropped */
+        n = oldest > 0 ? oldest : 0;
+    struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, HEADS, n, DIM, NULL);
+    struct headwise_tensor got = call_tensor(HEADWISE_F32, 1, HEADS, n, VALUE_DIM, NULL);
+    struct headwise_tensor want = call_tensor(HEADWISE_F32, 1, HEADS, n, VALUE_DIM, NULL);
     struct headwise_tensor k, v;
     call_fill(rng, &q, 1);
-    cached_read(cache, s, 0, &k, &v);
+    make_stored(model, s, 0, model->lengths[s], &k, &v);
     cached_expect_ok(headwise_attention_cached(context, &got, &q, cache, s, &options), "cached");
     cached_expect_ok(headwise_attention(context, &want, &q, &k, &v, &options), "attention");
     cached_expect_same(&got, &want, "attention");
 }
 
-static void run(enum headwise_isa isa, enum headwise_dtype dtype, int n_steps) {
+static void run(enum headwise_isa isa, struct headwise_cache_config sizes, int n_steps) {
     static struct model model;
+    enum headwise_dtype dtype = sizes.dtype;
     struct test_rng rng = test_rng_make(440 + (uint64_t)dtype);
     headwise_context *context = cached_context(isa, 2, 0xff);
-    headwise_cache *cache =
-        cached_create(context, (struct headwise_cache_config){.n_sequences = SEQUENCES,
-                                                              .n_kv_heads = HEADS,
-                                                              .head_dim = DIM,
-                                                              .value_dim = VALUE_DIM,
-                                                              .capacity = CAPACITY,
-                                                              .dtype = dtype});
+    sizes.n_sequences = SEQUENCES;
+    sizes.n_kv_heads = HEADS;
+    sizes.head_dim = DIM;
+    sizes.value_dim = VALUE_DIM;
+    sizes.capacity = CAPACITY;
+    headwise_cache *cache = cached_create(context, sizes);
     memset(&model, 0, sizeof(model));
     model.dtype = dtype;
+    model.window = sizes.window;
+    model.first = sizes.window_first;
     for (int step = 0; step < n_steps; step++) {
         int64_t what = test_rng_below(&rng, 10);
         if (what < 5)
@@ -153,13 +208,13 @@ static void run(enum headwise_isa isa, enum headwise_dtype dtype, int n_steps) {
             copy_one(cache, &model, &rng);
         else
             reorder(cache, &model, &rng);
-        for (int64_t s = 0; s < SEQUENCES; s++)
-            expect_rows(cache, &model, s);
-        guard_reset();
-        for (int64_t s = step % 2; s < SEQUENCES; s += 2)
-            expect_attention(context, cache, s, &rng);
+        int64_t s = test_rng_below(&rng, SEQUENCES);
+        expect_rows(cache, &model, s);
+        expect_attention(context, cache, &model, s, &rng);
         guard_reset();
     }
+    for (int64_t s = 0; s < SEQUENCES; s++)
+        expect_rows(cache, &model, s);
     headwise_cache_destroy(cache);
     headwise_context_destroy(context);
 }
@@ -167,12 +222,24 @@ static void run(enum headwise_isa isa, enum headwise_dtype dtype, int n_steps) {
 static void any_history_leaves_what_it_says(enum headwise_isa isa) {
     const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16, HEADWISE_I8};
     for (size_t t = 0; t < TEST_COUNT(types); t++)
-        run(isa, types[t], (int)(80 / test_share()));
+        run(isa, (struct headwise_cache_config){.dtype = types[t]}, (int)(80 / test_share()));
+}
+
+static void and_any_history_of_a_ring(enum headwise_isa isa) {
+    const struct headwise_cache_config rings[] = {
+        {.window = 100, .window_first = 0, .dtype = HEADWISE_F32},
+        {.window = 300, .window_first = 4, .dtype = HEADWISE_I8},
+        {.window = 20, .window_first = 300, .dtype = HEADWISE_F16},
+        {.window = 1, .window_first = 1, .dtype = HEADWISE_BF16},
+    };
+    for (size_t i = 0; i < TEST_COUNT(rings); i++)
+        run(isa, rings[i], (int)(70 / test_share()));
 }
 
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(any_history_leaves_what_it_says),
+        TEST_CASE(and_any_history_of_a_ring),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }
