@@ -244,14 +244,6 @@ static void join_task(void *arg, int64_t index, int worker) {
     finish_tile(job, &tile, task.part);
 }
 
-/* Rows that several splits write into need their fill before any of them runs. */
-static void begin_task(void *arg, int64_t index, int worker) {
-    const struct headwise_attention_job *job = arg;
-    struct task task = decode_task(&job->plan, index, 1);
-    struct headwise_tile tile = make_tile(job, &task, task.head_task, worker);
-    headwise_probe_begin(&tile);
-}
-
 static void copy_rows(const struct headwise_tensor *dst, int64_t first,
                       const struct headwise_tensor *src, int64_t b, int64_t h) {
     size_t row_bytes = (size_t)src->size[3] * headwise_dtype_size(src->dtype);
@@ -290,8 +282,6 @@ int headwise_attention_phases(const struct headwise_attention_job *job,
         phases[n++] = (struct headwise_phase){tiles, attend_task, arg};
         return n;
     }
-    if (plan->keeps_weights || call->probe.scores)
-        phases[n++] = (struct headwise_phase){tiles, begin_task, arg};
     phases[n++] = (struct headwise_phase){tiles * plan->n_splits, split_task, arg};
     phases[n++] = (struct headwise_phase){tiles, join_task, arg};
     return n;

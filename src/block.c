@@ -169,9 +169,12 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     float *scores = tile->worker + plan->at_scores;
     struct headwise_span span =
         block->all_scores ? (struct headwise_span){0, block->n_keys} : rows_span(block, r0, r1);
-    if (span.lo >= span.hi)
+    if (span.lo >= span.hi) {
+        headwise_probe_unseen(tile, block->index, r0, r1, 0, 0);
         return;
+    }
     int64_t x0 = span.lo / HEADWISE_SUM_LANES * HEADWISE_SUM_LANES, x1 = span.hi;
+    headwise_probe_unseen(tile, block->index, r0, r1, x0, x1);
     compute_scores(block, scores, r0, r1, x0, x1);
     if (needs_shape(block, r0, r1, x0, x1)) {
         for (int64_t r = r0; r < r1; r++)
@@ -219,8 +222,10 @@ void headwise_block_run(const struct headwise_tile *tile, int64_t index) {
     struct headwise_span span = rows_span(&block, 0, tile->n_rows);
     if (block.all_scores)
         span = (struct headwise_span){0, block.n_keys};
-    if (span.lo >= span.hi)
+    if (span.lo >= span.hi) {
+        headwise_probe_unseen(tile, index, 0, tile->n_rows, 0, 0);
         return;
+    }
     block.lo = span.lo;
     block.hi = span.hi;
     for (int64_t r = 0; r < tile->n_rows; r += plan->sub_rows)

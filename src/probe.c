@@ -30,22 +30,35 @@ static void fill(float *dst, float value, int64_t n) {
 }
 
 void headwise_probe_begin(const struct headwise_tile *tile) {
+    if (tile->maxima)
+        fill(tile->maxima, -INFINITY, tile->n_rows * tile->plan->n_blocks);
+}
+
+/* Positions of n that are not in x0 ... x1-1. */
+static void fill_outside(float *dst, float value, int64_t x0, int64_t x1, int64_t n) {
+    fill(dst, value, x0);
+    fill(dst + x1, value, n - x1);
+}
+
+void headwise_probe_unseen(const struct headwise_tile *tile, int64_t block, int64_t r0, int64_t r1,
+                           int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_call *call = plan->call;
-    /* At the stages before the masks a cache has no score for keys that a sequence does not hold.
-     */
-    bool masked = call->probe.scores && call->probe.score_stage <= HEADWISE_SCORES_MASKED &&
-                  (call->cache || call->probe.score_stage == HEADWISE_SCORES_MASKED);
-    for (int64_t r = 0; r < tile->n_rows; r++) {
+    int64_t first = block * HEADWISE_KEY_BLOCK;
+    int64_t n = headwise_min(HEADWISE_KEY_BLOCK, call->n_keys - first);
+    bool scores = call->probe.scores && call->probe.score_stage <= HEADWISE_SCORES_MASKED;
+    if (x0 == 0 && x1 == n)
+        return;
+    for (int64_t r = r0; r < r1; r++) {
         if (plan->keeps_weights)
-            fill(weights_row(tile, r), 0.0f, call->n_keys);
-        if (masked)
-            fill(output_row(call, call->probe.scores, tile->batch, headwise_tile_head(tile, r),
-                            headwise_tile_query(tile, r), call->n_keys),
-                 -INFINITY, call->n_keys);
+            fill_outside(weights_row(tile, r) + first, 0.0f, x0, x1, n);
+        if (scores)
+            fill_outside(output_row(call, call->probe.scores, tile->batch,
+                                    headwise_tile_head(tile, r), headwise_tile_query(tile, r),
+                                    call->n_keys) +
+                             first,
+                         -INFINITY, x0, x1, n);
     }
-    if (tile->maxima)
-        fill(tile->maxima, -INFINITY, tile->n_rows * plan->n_blocks);
 }
 
 void headwise_probe_scores(const struct headwise_call *call, enum headwise_score_stage stage,

@@ -4,9 +4,14 @@
 
 #include "block.h"
 
-/* Before a tile's first block (or, with split keys, before any block): weights of its rows become
- * 0, masked scores -inf, so that key blocks which are skipped need not be touched. */
+/* Before a tile's first block: no block has a maximum yet. */
 void headwise_probe_begin(const struct headwise_tile *tile);
+
+/* Of a block's keys, those at positions outside x0 ... x1-1 (x0 = x1 = 0: all) are computed for
+ * none of rows r0 ... r1-1: their weights become 0, their scores -inf. Every block of every row
+ * comes by here, so that nothing needs to be cleared before. */
+void headwise_probe_unseen(const struct headwise_tile *tile, int64_t block, int64_t r0, int64_t r1,
+                           int64_t x0, int64_t x1);
 
 /* Stores n scores from key first on, where they are wanted at this stage. */
 void headwise_probe_scores(const struct headwise_call *call, enum headwise_score_stage stage,
