@@ -100,9 +100,7 @@ static void load_block(struct llama *m, int64_t i) {
         .n_sequences = 1,
         .n_kv_heads = headwise_mha_n_kv_heads(mha),
         .head_dim = headwise_mha_head_dim(mha),
-        .value_dim = headwise_mha_value_dim(mha),
         .capacity = m->n_positions,
-        .dtype = HEADWISE_F32,
     };
     check(headwise_cache_create(&b->cache, m->context, &config));
     b->attention_norm = read_tensor(m, 0, m->dim, "model.layers.%d.input_layernorm.weight", n);
@@ -116,7 +114,9 @@ static void load_model(struct llama *m, const char *folder) {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
     bool known = false;
     check(headwise_context_create(&m->context, NULL));
-    check_io(headwise_model_open(&m->model, folder, NULL));
+    const struct headwise_model_options options = {.size = sizeof options,
+                                                   .weights = HEADWISE_MODEL_WEIGHTS_STORED};
+    check_io(headwise_model_open(&m->model, folder, &options));
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         known = known || strcmp(headwise_model_family(m->model), families[i]) == 0;
     if (!known)

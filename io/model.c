@@ -7,11 +7,18 @@
 #include "error.h"
 #include "model_rotary.h"
 
-static enum headwise_status check_options(const struct headwise_model_options *options) {
+/* The caller's options, whose struct may be an older and shorter one. */
+static enum headwise_status copy_options(struct headwise_model_options *copy,
+                                         const struct headwise_model_options *options) {
     if (options->size == 0 || options->size > sizeof *options)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
                                 "model_open: options->size is %zu, expected at most %zu",
                                 options->size, sizeof *options);
+    memcpy(copy, options, options->size);
+    return HEADWISE_OK;
+}
+
+static enum headwise_status check_options(const struct headwise_model_options *options) {
     if (options->n_heads < 0 || options->n_kv_heads < 0 || options->head_dim < 0 ||
         options->n_positions < 0)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
@@ -21,6 +28,11 @@ static enum headwise_status check_options(const struct headwise_model_options *o
         return headwise_io_fail(HEADWISE_ERR_INVALID,
                                 "model_open: options->rotary is %d, expected 0 to 2",
                                 (int)options->rotary);
+    if (options->weights < HEADWISE_MODEL_WEIGHTS_F32 ||
+        options->weights > HEADWISE_MODEL_WEIGHTS_I8)
+        return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                "model_open: options->weights is %d, expected 0 to 4",
+                                (int)options->weights);
     return HEADWISE_OK;
 }
 
@@ -121,11 +133,11 @@ enum headwise_status headwise_model_open(headwise_model **model, const char *pat
     struct headwise_model_options given = {.size = sizeof given};
     if (!model || !path)
         return headwise_io_fail(HEADWISE_ERR_INVALID, "model_open: an argument is NULL");
-    enum headwise_status status = options ? check_options(options) : HEADWISE_OK;
+    enum headwise_status status = options ? copy_options(&given, options) : HEADWISE_OK;
+    if (!status)
+        status = check_options(&given);
     if (status)
         return status;
-    if (options)
-        memcpy(&given, options, options->size);
     headwise_model *created = calloc(1, sizeof *created);
     if (!created)
         return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);

@@ -56,6 +56,22 @@ static enum headwise_status add_rotary(const struct headwise_io_plan *plan,
     return headwise_io_plan_rotary(plan, context, &config->rotary);
 }
 
+static enum headwise_dtype packed_dtype(const headwise_model *model,
+                                        const struct headwise_io_weights *weights) {
+    switch (model->options.weights) {
+    case HEADWISE_MODEL_WEIGHTS_STORED:
+        return weights->dtype;
+    case HEADWISE_MODEL_WEIGHTS_F16:
+        return HEADWISE_F16;
+    case HEADWISE_MODEL_WEIGHTS_BF16:
+        return HEADWISE_BF16;
+    case HEADWISE_MODEL_WEIGHTS_I8:
+        return HEADWISE_I8;
+    default:
+        return HEADWISE_F32;
+    }
+}
+
 static enum headwise_status fill_config(const struct headwise_io_plan *plan,
                                         headwise_context *context,
                                         struct headwise_model_layer *layer) {
@@ -80,6 +96,7 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
         .b_k = weights->b[1],
         .b_v = weights->b[2],
         .b_o = weights->b[3],
+        .packed_dtype = packed_dtype(plan->model, weights),
     };
     if (!status)
         status = add_norms(plan, weights, &layer->config);

@@ -141,7 +141,7 @@ static int add_probes(struct run *run) {
 }
 
 static int compute(struct run *run) {
-    const struct layer_input *layer = &run->opened.layer;
+    struct layer_input *layer = &run->opened.layer;
     const int64_t sizes[3] = {layer->batch, layer->n_queries, layer->config.d_out};
     int without_batch = layer->rank == 2;
     void *data = outputs_add(&run->outputs, "y", file_dtype(layer->x.dtype), 3 - without_batch,
@@ -160,7 +160,8 @@ static int compute(struct run *run) {
                     run->settings->layer.weights ? run->settings->layer.weights
                                                  : run->settings->layer.model,
                     headwise_last_error());
-    return EXIT_GOOD;
+    bool keeps_f32 = layer->config.packed_dtype == HEADWISE_F32;
+    return keeps_f32 ? EXIT_GOOD : layer_input_keep(layer, &run->arena, run->mha);
 }
 
 static int print_links(struct run *run) {

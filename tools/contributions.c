@@ -40,8 +40,10 @@ static double bound_difference(const struct layer_input *layer,
                                double value) {
     const struct headwise_mha_config *config = &layer->config;
     double n = (double)(config->n_heads * config->value_dim);
-    double bound = (bound_gamma(n + 1) + bound_gamma((double)config->value_dim)) * sizes +
-                   0x1p-24 * fabs(bias) + bound_rounding(y->dtype, value);
+    double scaling = config->packed_dtype == HEADWISE_I8 ? 1 : 0; /* a rounding of each sum */
+    double bound =
+        (bound_gamma(n + 1 + scaling) + bound_gamma((double)config->value_dim + scaling)) * sizes +
+        0x1p-24 * fabs(bias) + bound_rounding(y->dtype, value);
     return bound + n * 0x1p-149; /* products that underflow */
 }
 

@@ -254,3 +254,15 @@ int layer_input_read(struct layer_input *layer, struct arena *arena,
     }
     return EXIT_GOOD;
 }
+
+int layer_input_keep(struct layer_input *layer, struct arena *arena, const headwise_mha *mha) {
+    const struct headwise_mha_config *config = &layer->config;
+    float *w_o =
+        arena_take(arena, config->d_out * config->n_heads * config->value_dim, sizeof *w_o);
+    if (!w_o)
+        return EXIT_UNUSABLE;
+    layer->w_o = w_o;
+    if (headwise_mha_weights(mha, w_o, NULL, HEADWISE_MHA_O, config->layout) != HEADWISE_OK)
+        return fail("%s", headwise_last_error());
+    return EXIT_GOOD;
+}

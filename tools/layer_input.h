@@ -3,7 +3,7 @@
 #define HEADWISE_TOOLS_LAYER_INPUT_H
 
 #include "arrays.h"
-#include "headwise/mha.h"
+#include "headwise/prune.h"
 
 /* What the user says about the weights; 0 and NULL: not said. */
 struct layer_request {
@@ -22,7 +22,7 @@ struct layer_input {
     int64_t batch, n_queries, n_keys;
     struct headwise_tensor x, memory;
     bool has_memory;
-    const float *w_o; /* config.w_o as f32, for checks */
+    const float *w_o; /* config.w_o as f32, for checks; layer_input_keep() makes it the kept one */
 };
 
 /* Reads W_Q W_K W_V W_O [b_Q b_K b_V b_O] from weights, X and the memory from input (which may be
@@ -30,6 +30,9 @@ struct layer_input {
 int layer_input_read(struct layer_input *layer, struct arena *arena,
                      const headwise_safetensors *weights, const headwise_safetensors *input,
                      const struct layer_request *request);
+
+/* Sets w_o to what the layer made from config keeps. Returns an exit code. */
+int layer_input_keep(struct layer_input *layer, struct arena *arena, const headwise_mha *mha);
 
 /* The part of it that reads the tensor called x (NULL: "X") and, where memory is not NULL, the
  * memory of that name: sets rank, batch, n_queries, n_keys, x, memory and has_memory. */

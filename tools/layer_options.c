@@ -16,6 +16,22 @@ static int read_causal(enum headwise_causal *causal, const char *text) {
     return fail("option --causal is \"%s\", expected none, top-left or bottom-right", text);
 }
 
+/* The type that the layer keeps its matrices in. */
+static int read_packed(struct headwise_mha_config *config, const char *text) {
+    static const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16,
+                                                HEADWISE_I8};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(text, headwise_dtype_name(types[i])) == 0) {
+            config->packed_dtype = types[i];
+            return EXIT_GOOD;
+        }
+    }
+    if (strcmp(text, "stored") != 0)
+        return fail("option --packed is \"%s\", expected f32, f16, bf16, i8 or stored", text);
+    config->packed_dtype = config->weight_dtype;
+    return EXIT_GOOD;
+}
+
 int option_check_range(const char *name, struct option_integer option, int64_t low, int64_t high) {
     if (!option.is_set || (option.value >= low && option.value <= high))
         return EXIT_GOOD;
@@ -115,6 +131,8 @@ int layer_open(struct layer_opened *opened, struct arena *arena,
         code = open_model(opened, arena, settings);
     else if (!code)
         code = open_weights(opened, arena, settings);
+    if (!code && settings->packed)
+        code = read_packed(&opened->layer.config, settings->packed);
     return code ? code : read_options(opened, settings);
 }
 

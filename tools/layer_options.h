@@ -7,7 +7,7 @@
 
 struct layer_settings {
     const char *weights, *input, *x, *layout, *prefix, *memory;
-    const char *model, *part, *family, *overrides, *causal, *isa;
+    const char *model, *part, *family, *overrides, *packed, *causal, *isa;
     struct option_integer layer, threads, heads, kv_heads, head_dim;
     struct option_real scale, softcap;
 };
@@ -36,6 +36,8 @@ struct layer_settings {
                      "of the weights: y = x W (default) or W x"),                                  \
         LAYER_OPTION(prefix, OPTION_TEXT, "TEXT",                                                  \
                      "in front of the weights' names (\"h2.\": h2.W_Q)"),                          \
+        LAYER_OPTION(packed, OPTION_TEXT, "TYPE",                                                  \
+                     "keep weights as f32 (default), f16, bf16, i8 or stored"),                    \
         LAYER_OPTION(memory, OPTION_TEXT, "NAME",                                                  \
                      "the input's tensor that keys and values come from"),                         \
         LAYER_OPTION(causal, OPTION_TEXT, "MODE", "none (default), top-left or bottom-right"),     \
@@ -53,7 +55,10 @@ struct layer_settings {
     "Face hub:\n"                                                                                  \
     "a folder with config.json and safetensors files, or one file. Cross attention reads the "     \
     "input's\n"                                                                                    \
-    "tensor \"memory\". --causal, --scale and --softcap then replace the model's.\n"
+    "tensor \"memory\". --causal, --scale and --softcap then replace the model's.\n"               \
+    "--packed rounds the matrices to a narrower type; stored: the file's own, f16 or bf16 where "  \
+    "all\n"                                                                                        \
+    "four have it.\n"
 
 /* A layer with its input. */
 struct layer_opened {

@@ -33,6 +33,16 @@ enum headwise_model_rotary {
     HEADWISE_MODEL_ROTARY_INTERLEAVED = 2 /* 2j and 2j + 1: Meta's Llama, llama2.c, GGUF */
 };
 
+/* The type in which layers keep their matrices: packed_dtype of struct headwise_mha_config, which
+ * says what each of them means. */
+enum headwise_model_weights {
+    HEADWISE_MODEL_WEIGHTS_F32 = 0,
+    HEADWISE_MODEL_WEIGHTS_STORED = 1, /* F16 or BF16 where all four are stored so, else F32 */
+    HEADWISE_MODEL_WEIGHTS_F16 = 2,
+    HEADWISE_MODEL_WEIGHTS_BF16 = 3,
+    HEADWISE_MODEL_WEIGHTS_I8 = 4
+};
+
 /* What the caller knows better than the files. Zero in every field but size asks the files. */
 struct headwise_model_options {
     size_t size; /* sizeof(struct headwise_model_options) */
@@ -62,6 +72,8 @@ struct headwise_model_options {
     int64_t n_positions;
 
     enum headwise_model_rotary rotary;
+
+    enum headwise_model_weights weights;
 };
 
 typedef struct headwise_model headwise_model;
@@ -104,14 +116,14 @@ HEADWISE_API int64_t headwise_model_n_layers(const headwise_model *model, const 
 typedef struct headwise_model_layer headwise_model_layer;
 
 /* Reads layer number index (from 0) of the part called part (NULL: the first) and packs it for the
- * context's tier, as headwise_mha_create() does. F32, F16 and BF16 weights keep their type where
- * all four matrices have the same; others become f32. Tables of positions are shared between the
+ * context's tier, as headwise_mha_create() does, in the type that options->weights asks for. Tables of positions are shared between the
  * layers of a model: they come from the allocator of the context that the first of them was made
  * with, which must stay usable until model and layers are gone.
  *
  * HEADWISE_ERR_FORMAT: a tensor is missing, unknown, or does not have the shape expected, heads do
  * not divide it, a value of config.json is missing, out of range, or asks for arithmetic that is
- * not supported (the message says which key and value). HEADWISE_ERR_INVALID: an argument is NULL,
+ * not supported (the message says which key and value), a weight does not fit the type asked for.
+ * HEADWISE_ERR_INVALID: an argument is NULL,
  * no such part or layer. HEADWISE_ERR_NO_MEMORY. On failure *layer is unchanged. */
 HEADWISE_API enum headwise_status headwise_model_layer_create(headwise_model_layer **layer,
                                                               headwise_model *model,
@@ -119,7 +131,8 @@ HEADWISE_API enum headwise_status headwise_model_layer_create(headwise_model_lay
                                                               const char *part, int64_t index);
 
 /* The same without packing, for callers that change, prune or pack the matrices themselves: the
- * context is used for rotary tables only. */
+ * context is used for rotary tables only. F32, F16 and BF16 matrices keep their type where all four
+ * have the same; others become f32. */
 HEADWISE_API enum headwise_status headwise_model_layer_read(headwise_model_layer **layer,
                                                             headwise_model *model,
                                                             headwise_context *context,

@@ -98,6 +98,30 @@ static void test_options(enum headwise_isa isa) {
     }
 }
 
+/* Every type that weights may be kept in; stored ones give the same bits, as f32 does. */
+static void test_packed(enum headwise_isa isa) {
+    static const char *const types[] = {"f32", "stored", "f16", "bf16", "i8"};
+    struct headwise_file_tensor tensor;
+    double *y[5];
+    cli_write_input("llama", "self.0");
+    for (int i = 0; i < 5; i++) {
+        cli_accepts("layer", "--model", cli_checkpoint("llama"), "--input", "in", "-o", "out",
+                    "--packed", types[i], "--check", "--isa", headwise_isa_name(isa));
+        headwise_safetensors *out = cli_open("out");
+        tensor = *headwise_safetensors_find(out, "y");
+        y[i] = malloc(tensor.n_elements * sizeof(**y));
+        assert_non_null(y[i]);
+        assert_int_equal(headwise_safetensors_read_f64(y[i], out, &tensor), 0);
+        headwise_safetensors_close(out);
+    }
+    size_t bytes = tensor.n_elements * sizeof(**y);
+    assert_memory_equal(y[1], y[0], bytes);
+    assert_true(memcmp(y[2], y[3], bytes) != 0); /* f16 and bf16: the file's is one of them */
+    assert_true(memcmp(y[4], y[0], bytes) != 0);
+    for (int i = 0; i < 5; i++)
+        free(y[i]);
+}
+
 static void test_refused(enum headwise_isa isa) {
     (void)isa;
     const char *path = cli_checkpoint("llama");
@@ -110,6 +134,8 @@ static void test_refused(enum headwise_isa isa) {
                 "--input", "in");
     cli_refuses("option --layer is given without --model", "layer", "--weights", "in", "--input",
                 "in", "--layer", "1");
+    cli_refuses("option --packed is \"f64\", expected f32, f16, bf16, i8 or stored", "layer",
+                "--model", path, "--input", "in", "--packed", "f64");
     cli_refuses("option --layer is -1", "layer", "--model", path, "--layer", "-1", "--input", "in");
     cli_refuses("has no self layer 2, expected 0 to 1", "layer", "--model", path, "--layer", "2",
                 "--input", "in", "-o", "out");
@@ -129,6 +155,7 @@ static void test_refused(enum headwise_isa isa) {
 
 int main(void) {
     static const struct test_case cases[] = {TEST_CASE(test_layers), TEST_CASE(test_single_file),
-                                             TEST_CASE(test_options), TEST_CASE(test_refused)};
+                                             TEST_CASE(test_options), TEST_CASE(test_packed),
+                                             TEST_CASE(test_refused)};
     return cli_main_tiers(cases, TEST_COUNT(cases));
 }
