@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "inspect/findings.h"
 #include "inspect/json.h"
+#include "inspect/page.h"
 #include "inspect/table.h"
 #include "message.h"
 #include "text.h"
@@ -15,7 +16,7 @@
 
 struct settings {
     struct layer_settings layer; /* first: LAYER_OPTIONS */
-    const char *tokens, *memory_tokens, *links, *json;
+    const char *tokens, *memory_tokens, *links, *html, *json;
     struct option_integer pairs, entry, cells;
     bool quiet;
 };
@@ -31,6 +32,7 @@ static const struct option options[] = {
     OPTION(pairs, 0, OPTION_INTEGER, "N", "strongest pairs of each head, 0 to 16; 3"),
     OPTION(entry, 0, OPTION_INTEGER, "N", "batch entry of maps, pairs, links and ranks; 0"),
     OPTION(cells, 0, OPTION_INTEGER, "N", "most cells of a side of a map, 8 to 1024; 256"),
+    OPTION(html, 0, OPTION_TEXT, "FILE", "write a page to look at in a browser, one file"),
     OPTION(json, 0, OPTION_TEXT, "FILE", "write all numbers as JSON"),
     OPTION(quiet, 'q', OPTION_FLAG, NULL, "print no table"),
 };
@@ -195,7 +197,9 @@ static bool shows_utf8(void) {
 static int show(struct run *run) {
     const struct settings *s = run->settings;
     int code = EXIT_GOOD;
-    if (s->json)
+    if (s->html)
+        code = page_write(s->html, &run->findings, run->opened.context);
+    if (!code && s->json)
         code = json_write_findings(s->json, &run->findings, run->opened.context);
     if (!code && !s->quiet) {
         bool is_utf8 = shows_utf8();
