@@ -7,6 +7,7 @@
 #include "block.h"
 #include "mask.h"
 #include "probe.h"
+#include "ragged.h"
 #include "rows.h"
 #include "stats.h"
 #include "tensor.h"
@@ -30,7 +31,7 @@ static struct task decode_task(const struct headwise_plan *plan, int64_t index, 
 }
 
 static float *worker_scratch(const struct headwise_attention_job *job, int worker) {
-    return job->shared + job->plan.shared_floats + worker * job->plan.worker_floats;
+    return job->workers + worker * job->worker_stride;
 }
 
 /* Lists the query heads of kv head g that have work; returns how many. */
@@ -82,8 +83,7 @@ static void write_output(const struct headwise_tile *tile, int64_t head, int64_t
         plan->kernels->normalize(normal, row, inverse, gate, call->value_dim);
     if (call->probe.head_outputs)
         memcpy(call->probe.head_outputs +
-                   ((tile->batch * call->n_heads + head) * call->n_queries + query) *
-                       call->value_dim,
+                   headwise_probe_row(call, tile->batch, head, query) * call->value_dim,
                normal, (size_t)call->value_dim * sizeof(float));
     headwise_row_from_f32(plan->kernels, y, call->y.dtype, normal, call->value_dim);
 }
@@ -128,8 +128,7 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         write_output(tile, head, query, tile->output + r * plan->o_stride, inverse[r],
                      headwise_gate(call, tile->batch, head));
         if (call->probe.lse)
-            call->probe.lse[(tile->batch * call->n_heads + head) * call->n_queries + query] =
-                lse[r];
+            call->probe.lse[headwise_probe_row(call, tile->batch, head, query)] = lse[r];
         if (plan->keeps_weights)
             headwise_probe_finish_row(tile, r, row_maxima(job, tile, part, r), tile->max[r],
                                       inverse[r], tile->worker + plan->at_factors);
@@ -168,7 +167,7 @@ static void run_whole(const struct headwise_attention_job *job, const struct tas
     finish_tile(job, &tile, task->part);
 }
 
-static void attend_task(void *arg, int64_t index, int worker) {
+void headwise_attend_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     const struct headwise_plan *plan = &job->plan;
     struct task task = decode_task(plan, index, 1);
@@ -188,8 +187,8 @@ static void use_part(const struct headwise_attention_job *job, struct headwise_t
     tile->output = job->shared + plan->at_part_output + row * plan->o_stride;
 }
 
-/* A range of key blocks of a tile, each left on its own for join_task. */
-static void split_task(void *arg, int64_t index, int worker) {
+/* A range of key blocks of a tile, each left on its own for headwise_join_task. */
+void headwise_split_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     const struct headwise_plan *plan = &job->plan;
     struct task task = decode_task(plan, index, plan->n_splits);
@@ -228,7 +227,7 @@ static void join_part(const struct headwise_tile *tile, const struct headwise_ti
     }
 }
 
-static void join_task(void *arg, int64_t index, int worker) {
+void headwise_join_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     struct task task = decode_task(&job->plan, index, 1);
     struct headwise_tile tile = make_tile(job, &task, task.head_task, worker);
@@ -268,6 +267,31 @@ static void present_task(void *arg, int64_t index, int worker) {
     }
 }
 
+static bool is_ragged(const struct headwise_attention_job *job) {
+    return job->plan.call->ragged.query_starts != NULL;
+}
+
+void headwise_attention_plan(struct headwise_attention_job *job, const struct headwise_call *call,
+                             const struct headwise_kernels *kernels, int n_threads) {
+    *job = (struct headwise_attention_job){.n_threads = n_threads};
+    if (call->ragged.query_starts) {
+        headwise_ragged_plan(job, call, kernels);
+        return;
+    }
+    headwise_plan_init(&job->plan, call, kernels, n_threads);
+    job->worker_stride = job->plan.worker_floats;
+    job->scratch_bytes = job->plan.scratch_bytes;
+}
+
+void headwise_attention_bind(struct headwise_attention_job *job, float *scratch) {
+    if (is_ragged(job)) {
+        headwise_ragged_bind(job, scratch);
+        return;
+    }
+    job->shared = scratch;
+    job->workers = scratch + job->plan.shared_floats;
+}
+
 int headwise_attention_phases(const struct headwise_attention_job *job,
                               struct headwise_phase *phases) {
     const struct headwise_plan *plan = &job->plan;
@@ -276,27 +300,33 @@ int headwise_attention_phases(const struct headwise_attention_job *job,
     bool presents = call->present_key.data || call->present_value.data;
     void *arg = (void *)(uintptr_t)job;
     int n = 0;
+    if (is_ragged(job))
+        return headwise_ragged_phases(job, phases);
     if (presents)
         phases[n++] = (struct headwise_phase){call->batch * call->n_kv_heads, present_task, arg};
     if (plan->n_splits == 1) {
-        phases[n++] = (struct headwise_phase){tiles, attend_task, arg};
+        phases[n++] = (struct headwise_phase){tiles, headwise_attend_task, arg};
         return n;
     }
-    phases[n++] = (struct headwise_phase){tiles * plan->n_splits, split_task, arg};
-    phases[n++] = (struct headwise_phase){tiles, join_task, arg};
+    phases[n++] = (struct headwise_phase){tiles * plan->n_splits, headwise_split_task, arg};
+    phases[n++] = (struct headwise_phase){tiles, headwise_join_task, arg};
     return n;
+}
+
+bool headwise_attention_is_tiny(const struct headwise_attention_job *job) {
+    return is_ragged(job) ? headwise_ragged_is_tiny(job) : headwise_plan_is_tiny(&job->plan);
 }
 
 enum headwise_status headwise_attention_run(headwise_context *context,
                                             const struct headwise_call *call) {
     struct headwise_attention_job job;
-    headwise_plan_init(&job.plan, call, context->kernels, context->n_threads);
-    enum headwise_status status = headwise_context_grow(context, job.plan.scratch_bytes);
+    headwise_attention_plan(&job, call, context->kernels, context->n_threads);
+    enum headwise_status status = headwise_context_grow(context, job.scratch_bytes);
     if (status != HEADWISE_OK)
         return status;
-    job.shared = context->scratch;
+    headwise_attention_bind(&job, context->scratch);
     struct headwise_phase phases[HEADWISE_ATTENTION_PHASES];
     int n_phases = headwise_attention_phases(&job, phases);
-    headwise_parallel_run(context, phases, n_phases, headwise_plan_is_tiny(&job.plan));
+    headwise_parallel_run(context, phases, n_phases, headwise_attention_is_tiny(&job));
     return HEADWISE_OK;
 }

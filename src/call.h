@@ -3,6 +3,7 @@
 #define HEADWISE_CALL_H
 
 #include "headwise/cache.h"
+#include "headwise/ragged.h"
 
 struct headwise_call {
     struct headwise_tensor y, q, k, v;
@@ -21,6 +22,12 @@ struct headwise_call {
     int64_t first_sequence;
     const int64_t *lengths;
     int64_t n_appended;
+
+    /* query_starts NULL: none. Else batch is 1, n_queries and n_keys count all rows of q and k, what
+     * options and probe point to is by sequence, and key_starts is set: such a call is checked and
+     * projected as a whole, and attends as one call for each sequence (ragged.h). */
+    struct headwise_ragged ragged;
+    int64_t probe_rows; /* rows of a head in the probe's arrays [B][H][rows]; n_queries, or more */
 
     int64_t batch;
     int64_t n_heads;
@@ -48,6 +55,12 @@ static inline float headwise_gate(const struct headwise_call *call, int64_t b, i
 /* The first query head that reads kv head g; that of g + 1 ends the group. */
 static inline int64_t headwise_group_start(const struct headwise_call *call, int64_t g) {
     return call->group_starts ? call->group_starts[g] : g * call->group;
+}
+
+/* Number of the row of query i and head h in arrays [B][H][rows]. */
+static inline int64_t headwise_probe_row(const struct headwise_call *call, int64_t b, int64_t h,
+                                         int64_t i) {
+    return (b * call->n_heads + h) * call->probe_rows + i;
 }
 
 /* Whether scores get a bias by position. */

@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "error.h"
 #include "options.h"
+#include "ragged.h"
 #include "tensor.h"
 
 static const char *const axis_names[4] = {"batch", "head", "row", "column"};
@@ -135,8 +136,11 @@ static enum headwise_status check_biases(const char *where, const struct headwis
 
 static enum headwise_status check_lengths(const char *where, const struct headwise_call *call) {
     const int64_t *lengths = call->options.key_lengths;
-    for (int64_t b = 0; lengths && b < call->batch; b++) {
-        int64_t n_keys = headwise_call_keys(call, b);
+    const struct headwise_ragged *ragged = &call->ragged;
+    int64_t n = ragged->query_starts ? ragged->n_sequences : call->batch;
+    for (int64_t b = 0; lengths && b < n; b++) {
+        int64_t n_keys =
+            ragged->query_starts ? headwise_ragged_keys(ragged, b) : headwise_call_keys(call, b);
         if (lengths[b] < 0 || lengths[b] > n_keys)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: key_lengths[%lld] is %lld, expected 0 to %lld", where,
@@ -250,10 +254,14 @@ static enum headwise_status check_probe(struct headwise_call *call, const char *
     if ((unsigned)call->probe.score_stage > HEADWISE_SCORES_WEIGHTS)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: score_stage is %d, no headwise_score_stage",
                              name, (int)call->probe.score_stage);
-    int64_t rows, scores;
-    if (!headwise_mul(&rows, call->batch, headwise_max(call->n_heads, 1)) ||
-        !headwise_mul(&rows, rows, call->n_queries) || !headwise_mul(&scores, rows, call->n_keys) ||
-        scores > (int64_t)(PTRDIFF_MAX / 8))
+    int64_t rows, scores, n_heads = headwise_max(call->n_heads, 1);
+    bool fits =
+        headwise_mul(&rows, call->batch, n_heads) && headwise_mul(&rows, rows, call->n_queries);
+    if (call->ragged.query_starts)
+        fits = fits && headwise_mul(&scores, headwise_ragged_pairs(&call->ragged), n_heads);
+    else
+        fits = fits && headwise_mul(&scores, rows, call->n_keys);
+    if (!fits || scores > (int64_t)(PTRDIFF_MAX / 8))
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: the number of scores overflows", where);
     return HEADWISE_OK;
 }
@@ -282,7 +290,9 @@ static void fill_sizes(struct headwise_call *call, const struct headwise_shape *
     for (int64_t g = 0; shape->group_starts && g < shape->n_kv_heads; g++)
         call->group =
             headwise_max(call->group, shape->group_starts[g + 1] - shape->group_starts[g]);
-    call->n_queries = shape->n_queries;
+    call->n_queries = call->probe_rows = shape->n_queries;
+    if (shape->ragged)
+        call->ragged = *shape->ragged;
     call->head_dim = shape->head_dim;
     call->value_dim = shape->value_dim;
     call->cache = shape->cache;

@@ -13,7 +13,8 @@ struct headwise_shape {
     enum headwise_dtype k_type, v_type;
     const headwise_cache *cache; /* or NULL: then k and v are tensors */
     int64_t first_sequence;
-    int64_t n_appended; /* rows that the call appends to each sequence */
+    int64_t n_appended;                   /* rows that the call appends to each sequence */
+    const struct headwise_ragged *ragged; /* checked, with key_starts; or NULL */
 };
 
 enum headwise_status headwise_check_call(struct headwise_call *call, const char *where,
@@ -52,6 +53,17 @@ int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, 
 enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
                                               int64_t batch, int64_t rows, int64_t first,
                                               int64_t n_positions);
+
+/* Copies the caller's struct, fills in key_starts, checks sizes and starts. query_rows, key_rows:
+ * rows that the starts count; key_rows -1: those of the queries, which key_starts must then equal.
+ */
+enum headwise_status headwise_check_ragged(const char *where, struct headwise_ragged *ragged,
+                                           const struct headwise_ragged *given, int64_t query_rows,
+                                           int64_t key_rows);
+
+/* That options ask for nothing that has no ragged shape. options may be NULL or of any size. */
+enum headwise_status
+headwise_check_ragged_options(const char *where, const struct headwise_attention_options *options);
 
 /* That a call without a layer asks for nothing that only a layer has. */
 enum headwise_status headwise_check_operator(const char *where, const struct headwise_call *call);

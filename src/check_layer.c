@@ -5,6 +5,7 @@
 #include "check.h"
 #include "error.h"
 #include "head_rows.h"
+#include "ragged.h"
 #include "rotary.h"
 
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,
@@ -144,6 +145,16 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
     if (call->options.positions)
         return headwise_check_positions(where, call->options.positions, call->batch, n_rows, 0,
                                         n_positions);
+    const struct headwise_ragged *ragged = &call->ragged;
+    for (int64_t b = 0; ragged->query_starts && b < ragged->n_sequences; b++) {
+        int64_t length = headwise_ragged_queries(ragged, b);
+        if (length > n_positions)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: sequence %lld has %lld rows, the rotary table %lld positions",
+                                 where, (long long)b, (long long)length, (long long)n_positions);
+    }
+    if (ragged->query_starts)
+        return HEADWISE_OK;
     enum headwise_status status = HEADWISE_OK;
     for (int64_t b = 0; b < call->batch && status == HEADWISE_OK; b++)
         status = headwise_check_positions(where, NULL, 1, n_rows,

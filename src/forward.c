@@ -97,9 +97,9 @@ static void map_output(struct headwise_forward *forward, struct scratch_map *map
     take_view(&forward->y, y_direct, padded_stride(forward, &mha->o), &map->total);
     forward->context_stride = headwise_odd_stride(mha->n_heads * mha->value_dim);
     map->heads = headwise_take(&map->total, rows, forward->context_stride);
-    map->attention = headwise_take(&map->total, 1,
-                                   forward->attention.plan.scratch_bytes / (int64_t)sizeof(float));
-    if (forward->attention.plan.scratch_bytes < 0)
+    map->attention =
+        headwise_take(&map->total, 1, forward->attention.scratch_bytes / (int64_t)sizeof(float));
+    if (forward->attention.scratch_bytes < 0)
         map->total = -1;
 }
 
@@ -174,7 +174,6 @@ static void bind_output(struct headwise_forward *forward, const struct scratch_m
     struct headwise_call *call = forward->call;
     place_view(&forward->y, scratch);
     forward->heads = scratch + map->heads;
-    forward->attention.shared = scratch + map->attention;
     call->y = heads_view(forward->heads, call->batch, call->n_heads, call->n_queries,
                          call->value_dim, forward->context_stride);
     forward->output = (struct headwise_projection){
@@ -220,7 +219,7 @@ static bool is_tiny(const struct headwise_forward *forward) {
     if (forward->has_queries)
         work += queries * (double)(call->batch * call->n_queries);
     return work < TINY_WORK &&
-           (!forward->has_output || headwise_plan_is_tiny(&forward->attention.plan));
+           (!forward->has_output || headwise_attention_is_tiny(&forward->attention));
 }
 
 static struct headwise_forward make_forward(const headwise_context *context,
@@ -247,8 +246,21 @@ static struct headwise_forward make_forward(const headwise_context *context,
         forward.memory.tensor = *io->memory;
     forward.n_key_rows = io->memory ? io->memory->size[2] : io->x->size[2];
     if (forward.has_output)
-        headwise_plan_init(&forward.attention.plan, call, context->kernels, context->n_threads);
+        headwise_attention_plan(&forward.attention, call, context->kernels, context->n_threads);
     return forward;
+}
+
+/* Rows that belong to no sequence of a ragged call: no task writes their head outputs. */
+static void clear_outside(const struct headwise_forward *forward) {
+    const struct headwise_call *call = forward->call;
+    const int32_t *starts = call->ragged.query_starts;
+    if (!starts || !forward->has_output)
+        return;
+    size_t row_bytes = (size_t)forward->context_stride * sizeof(float);
+    int64_t end = starts[call->ragged.n_sequences];
+    memset(forward->heads, 0, (size_t)starts[0] * row_bytes);
+    memset(forward->heads + end * forward->context_stride, 0,
+           (size_t)(call->n_queries - end) * row_bytes);
 }
 
 enum headwise_status headwise_mha_run(headwise_context *context, const headwise_mha *mha,
@@ -263,8 +275,11 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
     if (status != HEADWISE_OK)
         return status;
     bind_scratch(&forward, &map, context->scratch, context->n_threads);
+    if (forward.has_output)
+        headwise_attention_bind(&forward.attention, (float *)context->scratch + map.attention);
     for (int64_t b = 0; forward.appends && b < call->batch; b++)
         headwise_cache_open(io->appended, call->first_sequence + b, forward.n_key_rows);
+    clear_outside(&forward);
     struct headwise_phase phases[HEADWISE_MAX_PHASES];
     int n_phases = headwise_forward_phases(&forward, phases);
     headwise_probe_no_heads(call);

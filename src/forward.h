@@ -38,7 +38,7 @@ struct headwise_forward {
     int n_inputs;
     struct headwise_projection output;
     struct headwise_head_rows q_rows, k_rows; /* data NULL: nothing to be done to them */
-    struct headwise_attention_job attention;
+    struct headwise_attention_job attention; /* has_output */
     struct headwise_cache_append append;
     int64_t q_stride, k_stride, v_stride, context_stride;
     float *heads; /* concatenated head outputs, rows of context_stride floats */

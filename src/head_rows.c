@@ -1,5 +1,6 @@
 #include "head_rows.h"
 
+#include "ragged.h"
 #include "rotary.h"
 
 static void normalize(const struct headwise_head_rows *rows, float *row) {
@@ -19,17 +20,22 @@ static void rotate(const struct headwise_head_rows *rows, float *row, int64_t po
         mha->rotary->sin + position * pairs, rows->n_heads, pairs);
 }
 
+static int64_t position_of(const struct headwise_head_rows *rows, int64_t r) {
+    const struct headwise_call *call = rows->call;
+    if (call->options.positions)
+        return call->options.positions[r];
+    if (call->ragged.query_starts) /* with rotary keys are of the same rows */
+        return headwise_ragged_place(call->ragged.query_starts, call->ragged.n_sequences, r);
+    int64_t b = r / rows->n_rows;
+    return headwise_first_position(call, b, rows->n_rows) + r % rows->n_rows;
+}
+
 void headwise_head_rows_run(const struct headwise_head_rows *rows, int64_t first, int64_t last) {
-    const int64_t *positions = rows->call->options.positions;
     for (int64_t r = first; r < last; r++) {
         float *row = rows->data + r * rows->stride;
-        int64_t b = r / rows->n_rows;
         if (rows->norm->weight)
             normalize(rows, row);
         if (rows->mha->rotary)
-            rotate(rows, row,
-                   positions
-                       ? positions[r]
-                       : headwise_first_position(rows->call, b, rows->n_rows) + r % rows->n_rows);
+            rotate(rows, row, position_of(rows, r));
     }
 }

@@ -14,9 +14,6 @@ enum { TILE_FLOATS = 256 * 1024 };
 /* Floats of weights that a task holds while the mean over heads is formed: 4 MB. */
 enum { MEAN_FLOATS = 1024 * 1024 };
 
-/* Multiply-adds below which waking threads (about 5 us) costs more than it gives. */
-enum { TINY_WORK = 256 * 1024 };
-
 /* Splitting the keys of a tile costs one output row of memory per row and key block. */
 enum { SPLIT_FLOATS = 8 * 1024 * 1024 };
 
@@ -148,9 +145,16 @@ void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *
         plan->scratch_bytes = -1;
 }
 
+void headwise_plan_narrow(struct headwise_plan *plan, const struct headwise_call *call) {
+    plan->call = call;
+    plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
+    plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
+    plan->split_blocks = headwise_max(1, plan->n_blocks);
+}
+
 bool headwise_plan_is_tiny(const struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
     double work = (double)call->batch * (double)call->n_heads * (double)call->n_queries *
                   (double)call->n_keys * (double)(call->head_dim + call->value_dim);
-    return work < TINY_WORK;
+    return work < HEADWISE_TINY_WORK;
 }

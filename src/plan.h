@@ -49,6 +49,13 @@ struct headwise_plan {
 void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *call,
                         const struct headwise_kernels *kernels, int n_threads);
 
+/* Makes a plan for one thread serve a call that differs from its own in having fewer queries or
+ * keys. */
+void headwise_plan_narrow(struct headwise_plan *plan, const struct headwise_call *call);
+
+/* Multiply-adds below which waking threads (about 5 us) costs more than it gives. */
+enum { HEADWISE_TINY_WORK = 256 * 1024 };
+
 /* Whether the whole call is too small to wake other threads for. */
 bool headwise_plan_is_tiny(const struct headwise_plan *plan);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "ragged.h"
 
 /* Of a cache line. */
 enum { LINE_FLOATS = 16 };
@@ -130,7 +131,8 @@ void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, co
 }
 
 void headwise_probe_no_heads(const struct headwise_call *call) {
+    int64_t pairs = call->ragged.query_starts ? headwise_ragged_pairs(&call->ragged)
+                                              : call->batch * call->n_queries * call->n_keys;
     if (call->n_heads == 0 && call->probe.mean_weights)
-        memset(call->probe.mean_weights, 0,
-               (size_t)(call->batch * call->n_queries * call->n_keys) * sizeof(float));
+        memset(call->probe.mean_weights, 0, (size_t)pairs * sizeof(float));
 }

@@ -126,8 +126,8 @@ static void finish_row(const struct headwise_tile *tile, int64_t row, float inve
     const struct headwise_kernels *kernels = tile->plan->kernels;
     const struct headwise_statistics *wanted = &call->statistics;
     const struct headwise_row_state *state = &row_states(tile)[row];
-    int64_t at = (tile->batch * call->n_heads + headwise_tile_head(tile, row)) * call->n_queries +
-                 headwise_tile_query(tile, row);
+    int64_t at = headwise_probe_row(call, tile->batch, headwise_tile_head(tile, row),
+                                    headwise_tile_query(tile, row));
     float max = tile->max[row];
     bool sees = state->mass != 0.0f;
     /* -sum w ln w with ln w = (score - max) - log(sum). */

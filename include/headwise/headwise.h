@@ -12,6 +12,7 @@
 #include "positions.h"
 #include "probe.h"
 #include "prune.h"
+#include "ragged.h"
 #include "statistics.h"
 #include "tensor.h"
 #include "version.h"

@@ -1,0 +1,259 @@
+/* Ragged calls with one argument wrong at a time: a status, a line that names it, no output
+ * touched.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "guard.h"
+#include "layer.h"
+#include "ragged.h"
+#include "runner.h"
+
+enum { N = 3, D = 8, ROWS = 2 + 4 + 0 + 3 + 3 };
+
+/* A valid call of the operator and one of a layer; each case spoils one thing in both. */
+struct attempt {
+    struct ragged_call operator_call;
+    struct headwise_mha_config config;
+    struct layer_call layer_call;
+    headwise_context *context;
+    const headwise_mha *mha;
+    struct headwise_ragged ragged, *given;
+    struct headwise_attention_options options;
+    struct headwise_tensor mask, past;
+    int64_t lengths[N];
+};
+
+static void make_attempt(struct attempt *a, headwise_context *context, const headwise_mha *mha,
+                         const struct headwise_mha_config *config) {
+    static const int64_t lengths[N] = {4, 0, 3};
+    const struct call_shape shape = {.heads = 2, .kv_heads = 1, .dim = 4, .value_dim = 4};
+    struct test_rng rng = test_rng_make(211);
+    *a = (struct attempt){.context = context, .mha = mha, .config = *config};
+    a->operator_call = ragged_make(&rng, shape, HEADWISE_F32, N, lengths, lengths, true);
+    a->layer_call = layer_call_make(&rng, config, 1, ROWS, -1, HEADWISE_F32);
+    a->ragged = ragged_sequences(&a->operator_call);
+    a->given = &a->ragged;
+    a->mask = call_tensor(HEADWISE_BOOL, 1, 1, 1, 4, NULL);
+    a->past = call_tensor(HEADWISE_F32, 1, 1, 2, 4, NULL);
+    memcpy(a->lengths, lengths, sizeof(lengths));
+    a->options =
+        (struct headwise_attention_options){.size = sizeof(a->options), .key_lengths = a->lengths};
+}
+
+static enum headwise_status run_operator(const struct attempt *a) {
+    const struct call *c = &a->operator_call.call;
+    return headwise_attention_ragged(a->context, &c->y, &c->q, &c->k, &c->v, a->given, &a->options);
+}
+
+static enum headwise_status run_layer(const struct attempt *a) {
+    const struct layer_call *c = &a->layer_call;
+    return headwise_mha_forward_ragged(a->context, a->mha, &c->y, &c->x, NULL, a->given,
+                                       &a->options);
+}
+
+typedef void spoil_fn(struct attempt *a);
+
+static void null_ragged(struct attempt *a) {
+    a->given = NULL;
+}
+static void size_0(struct attempt *a) {
+    a->ragged.size = 0;
+}
+static void size_of_the_future(struct attempt *a) {
+    a->ragged.size += 8;
+}
+static void negative_sequences(struct attempt *a) {
+    a->ragged.n_sequences = -1;
+}
+static void too_many_sequences(struct attempt *a) {
+    a->ragged.n_sequences = (int64_t)1 << 40;
+}
+static void null_query_starts(struct attempt *a) {
+    a->ragged.query_starts = NULL;
+}
+static void decreasing_starts(struct attempt *a) {
+    a->operator_call.query_starts[2] = 5;
+    a->operator_call.key_starts[2] = 5;
+}
+static void negative_start(struct attempt *a) {
+    a->operator_call.query_starts[0] = -1;
+}
+static void start_beyond_the_rows(struct attempt *a) {
+    a->operator_call.query_starts[N] = ROWS + 1;
+}
+static void start_far_beyond(struct attempt *a) {
+    a->operator_call.query_starts[N] = INT32_MAX;
+}
+static void key_starts_decrease(struct attempt *a) {
+    a->operator_call.key_starts[1] = 1;
+}
+static void key_start_beyond_the_rows(struct attempt *a) {
+    a->operator_call.key_starts[N] = ROWS + 1;
+}
+static void mask(struct attempt *a) {
+    a->options.mask = &a->mask;
+}
+static void past_key(struct attempt *a) {
+    a->options.past_key = a->options.past_value = &a->past;
+}
+static void present_key(struct attempt *a) {
+    a->options.present_key = &a->past;
+}
+static void key_length_of_the_sequence(struct attempt *a) {
+    a->lengths[2] = 4; /* 9 rows of k, but 3 keys */
+}
+static void negative_key_length(struct attempt *a) {
+    a->lengths[1] = -1;
+}
+static void scale(struct attempt *a) {
+    a->options.scale_is_set = true;
+    a->options.scale = NAN;
+}
+
+#define SPOIL(function, text)                                                                      \
+    { #function, function, text }
+
+static const struct {
+    const char *name;
+    spoil_fn *spoil;
+    const char *text; /* part of the line */
+} cases_of_both[] = {
+    SPOIL(null_ragged, "ragged is NULL"),
+    SPOIL(size_0, "ragged: size is 0"),
+    SPOIL(size_of_the_future, "ragged: size is"),
+    SPOIL(negative_sequences, "n_sequences is -1, expected 0 to 2147483647"),
+    SPOIL(too_many_sequences, "n_sequences is 1099511627776"),
+    SPOIL(null_query_starts, "query_starts is NULL"),
+    SPOIL(decreasing_starts, "query_starts[2] is 5, expected 6 to 12"),
+    SPOIL(negative_start, "query_starts[0] is -1, expected 0 to 12"),
+    SPOIL(start_beyond_the_rows, "query_starts[3] is 13, expected 6 to 12"),
+    SPOIL(start_far_beyond, "query_starts[3] is 2147483647"),
+    SPOIL(key_starts_decrease, "key_starts[1] is 1, expected"),
+    SPOIL(key_start_beyond_the_rows, "key_starts[3] is 13, expected"),
+    SPOIL(mask, "mask has no ragged shape"),
+    SPOIL(past_key, "past_key has no ragged shape"),
+    SPOIL(present_key, "present_key has no ragged shape"),
+    SPOIL(key_length_of_the_sequence, "key_lengths[2] is 4, expected 0 to 3"),
+    SPOIL(negative_key_length, "key_lengths[1] is -1"),
+    SPOIL(scale, "scale is"),
+};
+
+static void expect_refused(enum headwise_status status, const char *where, const char *text,
+                           const char *name) {
+    if (status != HEADWISE_ERR_INVALID || strstr(headwise_last_error(), text) == NULL ||
+        strstr(headwise_last_error(), where) != headwise_last_error())
+        fail_msg("%s of %s: status %d, \"%s\"", name, where, (int)status, headwise_last_error());
+}
+
+/* A layer of D = 8, and a context, for one case. */
+struct bench {
+    headwise_context *context;
+    headwise_mha *mha;
+    headwise_rotary *rotary;
+    struct headwise_mha_config config;
+};
+
+static struct bench make_bench(enum headwise_isa isa, int64_t n_positions) {
+    struct bench bench = {.context = call_context(isa, 2),
+                          .config = {.d_model = D, .n_heads = 2, .n_kv_heads = 1}};
+    const struct headwise_rotary_config table = {
+        .size = sizeof(table), .rotary_dim = 4, .n_positions = n_positions};
+    struct test_rng rng = test_rng_make(212);
+    assert_int_equal(headwise_rotary_create(&bench.rotary, bench.context, &table), HEADWISE_OK);
+    bench.config.rotary = bench.rotary;
+    layer_fill_weights(&rng, &bench.config, false);
+    bench.mha = layer_create(bench.context, &bench.config);
+    return bench;
+}
+
+static void end_bench(struct bench *bench) {
+    headwise_mha_destroy(bench->mha);
+    headwise_rotary_destroy(bench->rotary);
+    headwise_context_destroy(bench->context);
+    guard_reset();
+}
+
+static void expect_untouched(const struct attempt *a) {
+    guard_expect_untouched(a->operator_call.call.y.data, (size_t)ROWS * 2 * 4 * sizeof(float), "y");
+    guard_expect_untouched(a->layer_call.y.data, (size_t)ROWS * D * sizeof(float), "layer's y");
+}
+
+static void one_wrong_argument(enum headwise_isa isa) {
+    for (size_t i = 0; i < TEST_COUNT(cases_of_both); i++) {
+        struct bench bench = make_bench(isa, 10);
+        struct attempt a;
+        make_attempt(&a, bench.context, bench.mha, &bench.config);
+        cases_of_both[i].spoil(&a);
+        expect_refused(run_operator(&a), "attention_ragged: ", cases_of_both[i].text,
+                       cases_of_both[i].name);
+        expect_refused(run_layer(&a), "mha_ragged: ", cases_of_both[i].text, cases_of_both[i].name);
+        expect_untouched(&a);
+        end_bench(&bench);
+    }
+}
+
+/* The attempt is valid before it is spoilt. */
+static void the_attempt_is_good(enum headwise_isa isa) {
+    struct bench bench = make_bench(isa, 4);
+    struct attempt a;
+    make_attempt(&a, bench.context, bench.mha, &bench.config);
+    assert_int_equal(run_operator(&a), HEADWISE_OK);
+    assert_int_equal(run_layer(&a), HEADWISE_OK);
+    end_bench(&bench);
+}
+
+static void what_only_one_of_them_refuses(enum headwise_isa isa) {
+    struct bench bench = make_bench(isa, 3); /* the longest sequence has 4 rows */
+    struct attempt a;
+    const int64_t positions[ROWS] = {0, 1, 2, 0, 1, 3};
+    make_attempt(&a, bench.context, bench.mha, &bench.config);
+    expect_refused(run_layer(&a),
+                   "mha_ragged: ", "sequence 0 has 4 rows, the rotary table 3 positions",
+                   "short table");
+    a.options.positions = positions;
+    expect_refused(run_layer(&a), "mha_ragged: ", "positions[0][5] is 3", "position");
+    expect_refused(run_operator(&a), "attention_ragged: ", "positions are for layers", "positions");
+    a.options.positions = NULL;
+    a.operator_call.key_starts[N]--;
+    expect_refused(run_layer(&a),
+                   "mha_ragged: ", "key_starts[3] is 8, expected 9 as in query_starts",
+                   "other keys");
+    a.operator_call.key_starts[N]++;
+    a.layer_call.x.size[0] = 2;
+    expect_refused(run_layer(&a), "mha_ragged: ", "x has size 2 on its batch axis", "batch of x");
+    a.operator_call.call.q.size[0] = 2;
+    expect_refused(run_operator(&a), "attention_ragged: ", "q has size 2 on its batch axis",
+                   "batch of q");
+    a.operator_call.call.q.size[0] = 1;
+    a.context = NULL;
+    expect_refused(run_operator(&a), "attention_ragged: ", "context is NULL", "context");
+    expect_untouched(&a);
+    end_bench(&bench);
+}
+
+/* Offsets within the rows whose maps no array can hold. */
+static void too_many_pairs(enum headwise_isa isa) {
+    const int32_t starts[] = {0, INT32_MAX};
+    const int64_t rows = INT32_MAX, heads = (int64_t)1 << 20;
+    float one[8] = {0};
+    headwise_context *context = call_context(isa, 1);
+    struct headwise_tensor q = headwise_tensor_bhrc(one, HEADWISE_F32, 1, heads, rows, 1), k = q;
+    struct headwise_tensor y = q;
+    struct headwise_ragged ragged = {
+        .size = sizeof(ragged), .n_sequences = 1, .query_starts = starts};
+    q.stride[1] = q.stride[2] = k.stride[1] = k.stride[2] = 0;
+    expect_refused(headwise_attention_ragged(context, &y, &q, &k, &k, &ragged, NULL),
+                   "attention_ragged: ", "the number of scores overflows", "pairs");
+    headwise_context_destroy(context);
+}
+
+int main(void) {
+    const struct test_case cases[] = {
+        TEST_CASE(the_attempt_is_good),
+        TEST_CASE(one_wrong_argument),
+        TEST_CASE(what_only_one_of_them_refuses),
+        TEST_CASE(too_many_pairs),
+    };
+    return test_run_tiers(cases, TEST_COUNT(cases));
+}
