@@ -138,10 +138,11 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
 }
 
 /* The first block from `block` on that has keys for the tile, n_blocks or more where none has: a
- * window far into a sequence is not searched for block by block. */
+ * window far into a sequence is not searched for block by block. Where every key has a place in
+ * what the caller gets, all blocks come. */
 static int64_t next_block(const struct headwise_tile *tile, int64_t block) {
     const struct headwise_call *call = tile->plan->call;
-    if (headwise_wants_hidden_scores(call))
+    if (tile->plan->keeps_weights || call->probe.scores)
         return block;
     int64_t key =
         headwise_next_key(call, tile->batch, tile->first_query, tile->first_query + tile->n_queries,
