@@ -15,6 +15,7 @@ static const struct headwise_cache_config configs[] = {
     {.n_sequences = 3, .n_kv_heads = 2, .head_dim = 80, .value_dim = 33, .capacity = 257},
     {.n_sequences = 1, .n_kv_heads = 8, .head_dim = 128, .capacity = 1024},
     {.n_sequences = 64, .n_kv_heads = 1, .head_dim = 16, .value_dim = 1, .capacity = 256},
+    {.n_sequences = 2, .n_kv_heads = 2, .head_dim = 64, .capacity = 900, .window = 700},
 };
 
 static void it_takes_what_it_says(enum headwise_isa isa) {
@@ -53,6 +54,32 @@ static void the_figure_is_that_of_the_elements(enum headwise_isa isa) {
         cached_expect_ok(headwise_cache_bytes(context, &config, &bytes), "bytes");
         assert_true((double)bytes >= elements * bytes_each[t]);
         assert_true((double)bytes < elements * bytes_each[t] * 1.001);
+    }
+    headwise_context_destroy(context);
+}
+
+/* Blocks of a ring: those of the first keys, and of as many keys as stay beside them wherever they
+ * begin. */
+static void a_ring_takes_the_blocks_it_says(enum headwise_isa isa) {
+    const int64_t rings[][4] = {/* capacity, window, first; blocks */
+                                {1, 1, 0, 1},       {2, 2, 0, 2},     {257, 257, 0, 2},
+                                {258, 258, 0, 3},   {260, 256, 4, 3}, {513, 2, 511, 4},
+                                {4611, 4096, 4, 20}};
+    headwise_context *context = call_context(isa, 1);
+    struct headwise_cache_config config = {.size = sizeof(config),
+                                           .n_sequences = 1,
+                                           .n_kv_heads = 16,
+                                           .head_dim = 64,
+                                           .dtype = HEADWISE_F16};
+    const double block = 16 * 256 * 128 * 2.0;
+    for (size_t i = 0; i < TEST_COUNT(rings); i++) {
+        size_t bytes = 0;
+        config.capacity = rings[i][0];
+        config.window = rings[i][1];
+        config.window_first = rings[i][2];
+        cached_expect_ok(headwise_cache_bytes(context, &config, &bytes), "bytes");
+        assert_true((double)bytes >= (double)rings[i][3] * block);
+        assert_true((double)bytes < (double)rings[i][3] * block * 1.01);
     }
     headwise_context_destroy(context);
 }
@@ -139,6 +166,7 @@ int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(it_takes_what_it_says),
         TEST_CASE(the_figure_is_that_of_the_elements),
+        TEST_CASE(a_ring_takes_the_blocks_it_says),
         TEST_CASE(sizes_that_overflow),
         TEST_CASE(sequences_far_apart),
     };
