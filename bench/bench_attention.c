@@ -1,4 +1,4 @@
-/* The operator: prefill, decoding, grouped heads, windows. */
+/* The operator: prefill, decoding, grouped heads, windows, ragged batches. */
 #include "cases.h"
 #include "measure.h"
 
@@ -29,6 +29,9 @@ static const struct bench_shape shapes[] = {
     {SHAPE("decode", 1, 16, 16, 1, 1024, 64)},
     {SHAPE("decode", 8, 32, 8, 1, 1024, 128)},
     {SHAPE("decode", 1, 4, 4, 1, 128, 64)},
+    {SHAPE("ragged", 16, 12, 12, 512, 512, 64), .ragged = true}, /* 2 to 512 tokens */
+    {SHAPE("ragged", 64, 12, 12, 64, 64, 64), .ragged = true},
+    {SHAPE("ragged", 8, 32, 8, 1, 4096, 128), .ragged = true},
 };
 
 int main(int argc, char **argv) {

@@ -19,6 +19,33 @@ static struct headwise_tensor take_heads(struct bench_call *call, const struct b
     return headwise_tensor_bhrc(data, dtype, s->batch, heads, rows, s->head_dim);
 }
 
+/* Where sequences of n rows at most begin, and the last one ends. */
+static int32_t *take_starts(struct bench_call *call, const struct bench_shape *s, int64_t n) {
+    int32_t *starts = calloc((size_t)s->batch + 1, sizeof *starts);
+    if (starts == NULL)
+        return NULL;
+    call->buffers[call->n_buffers++] = starts;
+    for (int64_t b = 0; b < s->batch; b++)
+        starts[b + 1] = starts[b] + (int32_t)bench_sequence_rows(s, b, n);
+    return starts;
+}
+
+static bool open_ragged(struct bench_call *call, const struct bench_shape *s) {
+    struct bench_shape rows = *s; /* one batch entry, all rows */
+    rows.batch = 1;
+    call->ragged = (struct headwise_ragged){.size = sizeof call->ragged,
+                                            .n_sequences = s->batch,
+                                            .query_starts = take_starts(call, s, s->n_queries),
+                                            .key_starts = take_starts(call, s, s->n_keys)};
+    int64_t n_queries = bench_ragged_rows(s, s->n_queries);
+    int64_t n_keys = bench_ragged_rows(s, s->n_keys);
+    call->x = take_heads(call, &rows, HEADWISE_F32, s->n_heads, n_queries);
+    call->y = take_heads(call, &rows, HEADWISE_F32, s->n_heads, n_queries);
+    call->k = take_heads(call, &rows, s->key_dtype, s->n_kv_heads, n_keys);
+    call->v = take_heads(call, &rows, s->key_dtype, s->n_kv_heads, n_keys);
+    return call->n_buffers == 6;
+}
+
 static bool open_operator(struct bench_call *call, const struct bench_shape *s) {
     call->x = take_heads(call, s, HEADWISE_F32, s->n_heads, s->n_queries);
     call->y = take_heads(call, s, HEADWISE_F32, s->n_heads, s->n_queries);
@@ -69,7 +96,9 @@ bool bench_call_open(struct bench_call *call, const struct bench_case *c, const 
         call->options.window_right = 0;
     }
     bool is_open = headwise_context_create(&call->context, &options) == HEADWISE_OK &&
-                   (s->is_layer ? open_layer(call, s) : open_operator(call, s)) &&
+                   (s->is_layer ? open_layer(call, s)
+                    : s->ragged ? open_ragged(call, s)
+                                : open_operator(call, s)) &&
                    bench_call_run(call) == HEADWISE_OK;
     if (!is_open) {
         *why = headwise_last_error()[0] != '\0' ? headwise_last_error() : "out of memory";
@@ -90,6 +119,9 @@ enum headwise_status bench_call_run(struct bench_call *call) {
     if (call->mha != NULL)
         return headwise_mha_forward(call->context, call->mha, &call->y, &call->x, NULL,
                                     &call->options);
+    if (call->ragged.query_starts != NULL)
+        return headwise_attention_ragged(call->context, &call->y, &call->x, &call->k, &call->v,
+                                         &call->ragged, &call->options);
     return headwise_attention(call->context, &call->y, &call->x, &call->k, &call->v,
                               &call->options);
 }

@@ -12,6 +12,7 @@ struct bench_call {
     struct headwise_attention_options options;
     struct headwise_tensor y, x, k, v; /* x is q where there is no layer */
     struct headwise_tensor past_key, past_value;
+    struct headwise_ragged ragged; /* query_starts NULL: one length for all */
     void *buffers[BENCH_CALL_BUFFERS];
     int n_buffers;
 };

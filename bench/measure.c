@@ -53,7 +53,7 @@ static void set_rates(bench_run *run, const struct bench_shape *s, double best_s
     bench_set(run, "min_us", best_s * 1e6);
     bench_set(run, "GFLOPs", gflops);
     bench_set(run, "GBps", gbps);
-    bench_set(run, "tokens_per_s", (double)(s->batch * s->n_queries) / best_s);
+    bench_set(run, "tokens_per_s", (double)bench_queries(s) / best_s);
     bench_set(run, "peak_GFLOPs", kept.peak_gflops);
     bench_set(run, "read_GBps", kept.read_gbps);
     bench_set(run, "of_peak", gflops / kept.peak_gflops);

@@ -16,24 +16,54 @@ void bench_case_name(char *name, size_t size, const char *family, const struct b
              window, dtype, c->n_threads, headwise_isa_name(c->isa));
 }
 
-/* Keys that the query at a position sees. */
-static int64_t visible_keys(const struct bench_shape *s, int64_t position) {
-    int64_t last = s->causal ? position + 1 : s->n_keys;
+int64_t bench_sequence_rows(const struct bench_shape *s, int64_t b, int64_t n) {
+    int64_t rows = n * (b + 1) * (b + 1) / (s->batch * s->batch);
+    return rows > 1 ? rows : 1;
+}
+
+int64_t bench_ragged_rows(const struct bench_shape *s, int64_t n) {
+    int64_t rows = 0;
+    for (int64_t b = 0; b < s->batch; b++)
+        rows += bench_sequence_rows(s, b, n);
+    return rows;
+}
+
+int64_t bench_queries(const struct bench_shape *s) {
+    return s->ragged ? bench_ragged_rows(s, s->n_queries) : s->batch * s->n_queries;
+}
+
+/* Keys that the query at a position of n_keys sees. */
+static int64_t visible_keys(const struct bench_shape *s, int64_t position, int64_t n_keys) {
+    int64_t last = s->causal ? position + 1 : n_keys;
     int64_t first = s->window > 0 && position + 1 > s->window ? position + 1 - s->window : 0;
     return last - first;
 }
 
-static double visible_pairs(const struct bench_shape *s) {
+static double pairs_of(const struct bench_shape *s, int64_t n_queries, int64_t n_keys) {
     double pairs = 0;
-    for (int64_t i = 0; i < s->n_queries; i++)
-        pairs += (double)visible_keys(s, s->n_keys - s->n_queries + i);
+    for (int64_t i = 0; i < n_queries; i++)
+        pairs += (double)visible_keys(s, n_keys - n_queries + i, n_keys);
     return pairs;
 }
 
-/* Keys that any query sees: those hidden before the first window are never needed. */
+/* Of all batch entries. */
+static double visible_pairs(const struct bench_shape *s) {
+    double pairs = 0;
+    if (!s->ragged)
+        return (double)s->batch * pairs_of(s, s->n_queries, s->n_keys);
+    for (int64_t b = 0; b < s->batch; b++)
+        pairs += pairs_of(s, bench_sequence_rows(s, b, s->n_queries),
+                          bench_sequence_rows(s, b, s->n_keys));
+    return pairs;
+}
+
+/* Keys that any query of the call sees: those hidden before the first window are never needed. */
 static double needed_keys(const struct bench_shape *s) {
     int64_t first = s->n_keys - s->n_queries;
-    return (double)(s->n_keys -
+    if (s->ragged)
+        return (double)bench_ragged_rows(s, s->n_keys);
+    return (double)s->batch *
+           (double)(s->n_keys -
                     (s->window > 0 && first + 1 > s->window ? first + 1 - s->window : 0));
 }
 
@@ -44,15 +74,15 @@ static double weights(const struct bench_shape *s) {
 }
 
 double bench_attention_flops(const struct bench_shape *s) {
-    return 4 * (double)(s->batch * s->n_heads * s->head_dim) * visible_pairs(s);
+    return 4 * (double)(s->n_heads * s->head_dim) * visible_pairs(s);
 }
 
 double bench_projection_flops(const struct bench_shape *s) {
-    return 2 * weights(s) * (double)(s->batch * s->n_queries);
+    return 2 * weights(s) * (double)bench_queries(s);
 }
 
 double bench_bytes(const struct bench_shape *s) {
-    double rows = (double)(s->batch * s->n_queries * s->n_heads * s->head_dim);
-    double keys = (double)(s->batch * s->n_kv_heads * s->head_dim) * needed_keys(s);
+    double rows = (double)(bench_queries(s) * s->n_heads * s->head_dim);
+    double keys = (double)(s->n_kv_heads * s->head_dim) * needed_keys(s);
     return 4 * (weights(s) + 2 * rows) + 2 * (double)headwise_dtype_size(s->key_dtype) * keys;
 }

@@ -12,7 +12,9 @@ struct bench_shape {
     bool causal;
     int64_t window;                /* keys that a query sees, itself included; 0: no window */
     enum headwise_dtype key_dtype; /* of keys and values; the rest is F32 */
-    bool is_layer;                 /* four projections of width n_heads * head_dim around it */
+    bool ragged; /* sequences of their own lengths, packed: n_queries and n_keys are the last one's
+                  */
+    bool is_layer; /* four projections of width n_heads * head_dim around it */
 };
 
 struct bench_case {
@@ -20,6 +22,15 @@ struct bench_case {
     enum headwise_isa isa;
     int n_threads;
 };
+
+/* Of n rows, what sequence b of a ragged shape has: n (b + 1)^2 / B^2, at least one. */
+int64_t bench_sequence_rows(const struct bench_shape *shape, int64_t b, int64_t n);
+
+/* The sum of it over all sequences. */
+int64_t bench_ragged_rows(const struct bench_shape *shape, int64_t n);
+
+/* Queries of the whole call. */
+int64_t bench_queries(const struct bench_shape *shape);
 
 /* family/kind/B:1/H:16/KV:16/S:512/T:512/D:64/causal:0/threads:1/isa:avx512, with /window:256 and
  * /dtype:f16 after causal where the shape has them. */
