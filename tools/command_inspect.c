@@ -9,6 +9,7 @@
 #include "inspect/findings.h"
 #include "inspect/json.h"
 #include "inspect/page.h"
+#include "inspect/svg.h"
 #include "inspect/table.h"
 #include "message.h"
 #include "text.h"
@@ -16,7 +17,7 @@
 
 struct settings {
     struct layer_settings layer; /* first: LAYER_OPTIONS */
-    const char *tokens, *memory_tokens, *links, *html, *json;
+    const char *tokens, *memory_tokens, *links, *html, *svg, *json;
     struct option_integer pairs, entry, cells;
     bool quiet;
 };
@@ -33,6 +34,7 @@ static const struct option options[] = {
     OPTION(entry, 0, OPTION_INTEGER, "N", "batch entry of maps, pairs, links and ranks; 0"),
     OPTION(cells, 0, OPTION_INTEGER, "N", "most cells of a side of a map, 8 to 1024; 256"),
     OPTION(html, 0, OPTION_TEXT, "FILE", "write a page to look at in a browser, one file"),
+    OPTION(svg, 0, OPTION_TEXT, "FILE", "write a picture of all maps, for a paper"),
     OPTION(json, 0, OPTION_TEXT, "FILE", "write all numbers as JSON"),
     OPTION(quiet, 'q', OPTION_FLAG, NULL, "print no table"),
 };
@@ -199,6 +201,8 @@ static int show(struct run *run) {
     int code = EXIT_GOOD;
     if (s->html)
         code = page_write(s->html, &run->findings, run->opened.context);
+    if (!code && s->svg)
+        code = svg_write(s->svg, &run->findings);
     if (!code && s->json)
         code = json_write_findings(s->json, &run->findings, run->opened.context);
     if (!code && !s->quiet) {

@@ -147,6 +147,7 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     cli_refuses("option --memory-tokens is given without --memory", LAYER, "--memory-tokens", "a");
     cli_refuses("no/out: cannot be written", LAYER, "--json", "no/out");
     cli_refuses("no/out: cannot be written", LAYER, "--html", "no/out");
+    cli_refuses("no/out: cannot be written", LAYER, "--svg", "no/out");
 #undef LAYER
 }
 
