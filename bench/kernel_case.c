@@ -5,8 +5,9 @@
 
 static void call_scores(const struct headwise_kernels *kernels,
                         const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->scores(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->b, s.m, (int)s.n,
-                    s.k, 0.125f);
+    int a_rows = s.m > 1 ? kernels->row_panel : 1;
+    kernels->scores(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, data->b, s.m,
+                    (int)s.n, s.k, 0.125f);
 }
 
 static void call_values(const struct headwise_kernels *kernels,
@@ -17,8 +18,14 @@ static void call_values(const struct headwise_kernels *kernels,
 
 static void call_project(const struct headwise_kernels *kernels,
                          const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->project(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->b, s.m, (int)s.n,
-                     s.k, false, data->alpha);
+    int a_rows = s.m > 1 ? kernels->row_panel : 1;
+    kernels->project(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, data->b, s.m,
+                     (int)s.n, s.k, false, data->alpha);
+}
+
+static void call_pack_rows(const struct headwise_kernels *kernels,
+                           const struct bench_kernel_data *data, struct bench_sizes s) {
+    kernels->pack_rows(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, s.m, s.k);
 }
 
 static void call_pack_transposed(const struct headwise_kernels *kernels,
@@ -135,6 +142,7 @@ const struct bench_kernel bench_kernel_list[] = {
     {"values", {1, 0, 256}, call_values, 2, {8, 4, 4, 8}, false},
     {"project", {96, 0, 256}, call_project, 2, {4, 4, 4, 0}, false},
     {"project", {1, 0, 1024}, call_project, 2, {4, 4, 4, 0}, false},
+    {"pack_rows", {24, 1, 256}, call_pack_rows, 0, {8, 0, 0, 0}, false},
     {"pack_transposed", {1, 0, 64}, call_pack_transposed, 0, {0, 0, 8, 0}, false},
     {"pack_transposed", {1, 0, 128}, call_pack_transposed, 0, {0, 0, 8, 0}, false},
     {"pack_columns", {1, 0, 256}, call_pack_columns, 0, {0, 0, 8, 0}, false},

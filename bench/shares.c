@@ -38,10 +38,10 @@ static void note(enum bench_group group, uint64_t begin) {
 }
 
 static void timed_scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                         ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                         ptrdiff_t k, float scale) {
+                         ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                         int n, ptrdiff_t k, float scale) {
     uint64_t begin = bench_ticks();
-    plain->scores(c, c_stride, a, a_stride, b, m, n, k, scale);
+    plain->scores(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);
     note(BENCH_SCORES, begin);
 }
 
@@ -54,11 +54,18 @@ static void timed_values(float *restrict c, ptrdiff_t c_stride, const float *res
 }
 
 static void timed_project(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                          ptrdiff_t k, bool resume, const float *restrict bias) {
+                          ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                          int n, ptrdiff_t k, bool resume, const float *restrict bias) {
     uint64_t begin = bench_ticks();
-    plain->project(c, c_stride, a, a_stride, b, m, n, k, resume, bias);
+    plain->project(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);
     note(BENCH_PROJECTIONS, begin);
+}
+
+static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                            ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
+    uint64_t begin = bench_ticks();
+    plain->pack_rows(a, a_stride, src, src_stride, m, k);
+    note(BENCH_PACKING, begin);
 }
 
 static void timed_pack_transposed(float *restrict panel, int n, const float *restrict src,
@@ -115,6 +122,7 @@ static struct headwise_kernels timed_table(const struct headwise_kernels *kernel
     timed.scores = timed_scores;
     timed.values = timed_values;
     timed.project = timed_project;
+    timed.pack_rows = timed_pack_rows;
     timed.pack_transposed = timed_pack_transposed;
     timed.pack_columns = timed_pack_columns;
     timed.softmax = timed_softmax;

@@ -10,7 +10,7 @@ enum bench_group {
     BENCH_SCORES,      /* scores */
     BENCH_SOFTMAX,     /* softmax, merge, finish */
     BENCH_VALUES,      /* values */
-    BENCH_PACKING,     /* pack_transposed, pack_columns, widen_f16, widen_bf16 */
+    BENCH_PACKING,     /* pack_rows, pack_transposed, pack_columns, widen_f16, widen_bf16 */
     BENCH_GROUPS
 };
 

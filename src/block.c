@@ -19,13 +19,28 @@ static struct headwise_span rows_span(const struct headwise_block *block, int64_
                                block->n_keys);
 }
 
+/* Queries of rows r ... r + n - 1 as plain rows of f32. */
+static void gather_queries(const struct headwise_tile *tile, float *dst, int64_t stride, int64_t r,
+                           int64_t n) {
+    const struct headwise_plan *plan = tile->plan;
+    for (int64_t i = 0; i < n; i++)
+        headwise_row_to_f32(plan->kernels, dst + i * stride, &plan->call->q, tile->batch,
+                            headwise_tile_head(tile, r + i), headwise_tile_query(tile, r + i));
+}
+
 void headwise_tile_pack_queries(const struct headwise_tile *tile) {
     const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    float *packed = tile->worker + plan->at_queries;
-    for (int64_t r = 0; r < tile->n_rows; r++)
-        headwise_row_to_f32(plan->kernels, packed + r * plan->q_stride, &call->q, tile->batch,
-                            headwise_tile_head(tile, r), headwise_tile_query(tile, r));
+    float *packed = tile->worker + plan->at_queries, *rows = tile->worker + plan->at_rows;
+    int64_t dim = plan->call->head_dim, height = headwise_tile_row_panel(tile);
+    if (height == 1) {
+        gather_queries(tile, packed, plan->q_stride, 0, tile->n_rows);
+        return;
+    }
+    for (int64_t r = 0; r < tile->n_rows; r += height) {
+        int64_t n = headwise_min(height, tile->n_rows - r);
+        gather_queries(tile, rows, dim, r, n);
+        plan->kernels->pack_rows(packed + r * plan->q_stride, plan->q_stride, rows, dim, n, dim);
+    }
 }
 
 void headwise_tile_reset(const struct headwise_tile *tile) {
@@ -71,8 +86,9 @@ static void compute_scores(struct headwise_block *block, float *scores, int64_t 
         int n = headwise_block_key_width(block, c);
         struct headwise_panel keys = headwise_block_keys(block, c, n);
         if (keys.dtype == HEADWISE_F32)
-            kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride, keys.data,
-                            r1 - r0, n, dim, plan->call->scale);
+            kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
+                            headwise_tile_row_panel(block->tile), keys.data, r1 - r0, n, dim,
+                            plan->call->scale);
         else
             narrow_scores(kernels, keys.dtype)(scores + c, HEADWISE_SCORE_STRIDE, queries,
                                                plan->q_stride, keys.data, keys.scales, r1 - r0, n,

@@ -95,7 +95,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
         size_t bytes = (size_t)headwise_min(width, o->n - c) * sizeof(float);
         const struct headwise_matrix_slice slice = {
             .matrix = o, .c = c, .t = h * call->value_dim, .k = call->value_dim, .ends = true};
-        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->context_stride, m,
+        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->context_stride, 1, m,
                                  NULL);
         for (int64_t r = 0; r < m; r++)
             memcpy(out + r * o->n + c, tile + r * width, bytes);

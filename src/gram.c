@@ -34,7 +34,7 @@ static void contribute_task(void *arg, int64_t h, int worker) {
         const struct headwise_matrix_slice slice = {
             .matrix = o, .c = c, .t = h * mha->value_dim, .k = mha->value_dim, .ends = true};
         headwise_matrix_multiply(&slice, job->kernels, out + c, job->stride,
-                                 job->heads + h * job->queries * mha->value_dim, mha->value_dim,
+                                 job->heads + h * job->queries * mha->value_dim, mha->value_dim, 1,
                                  job->rows, NULL);
     }
 }

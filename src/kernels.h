@@ -34,15 +34,20 @@
  * panel row r, column j is at b[r * n + j]; columns beyond the matrix are 0. Panels follow one
  * another without gaps, so the panel that begins at column c begins at element k * c. */
 
+/* Row panels. Rows of A that meet many panels may be stored step by step, as panels of a_rows rows,
+ * the last one with what is left: row r of a panel of h rows that begins at row i has its element t
+ * at a[i * a_stride + t * h + r], a_stride >= k. a_rows is the table's row_panel, or 1 for plain
+ * rows, a_stride apart. What follows writes A(i, t) for either. */
+
 /* Scores of one panel of keys, 0 < n <= nr, any m:
- *   acc = 0; for t = 0 ... k-1: acc = fma(a[i*a_stride + t], b[t*n + j], acc)
+ *   acc = 0; for t = 0 ... k-1: acc = fma(A(i, t), b[t*n + j], acc)
  *   c[i*c_stride + j] = scale * acc                                   i < m, j < n */
 typedef void headwise_scores_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                                ptrdiff_t k, float scale);
+                                ptrdiff_t a_stride, int a_rows, const float *restrict b,
+                                ptrdiff_t m, int n, ptrdiff_t k, float scale);
 
 /* Weighted values of one panel, merged into what earlier key blocks gave:
- *   acc as in scores; c[i][j] = fma(c[i][j], alpha[i], beta[i] * acc) */
+ *   acc as in scores with plain rows; c[i][j] = fma(c[i][j], alpha[i], beta[i] * acc) */
 typedef void headwise_values_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                                 ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                                 ptrdiff_t k, const float *restrict alpha,
@@ -52,8 +57,9 @@ typedef void headwise_values_fn(float *restrict c, ptrdiff_t c_stride, const flo
  *   acc = resume ? c[i][j] : 0; chain over t as in scores
  *   c[i][j] = bias == NULL ? acc : acc + bias[j] */
 typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                                 ptrdiff_t k, bool resume, const float *restrict bias);
+                                 ptrdiff_t a_stride, int a_rows, const float *restrict b,
+                                 ptrdiff_t m, int n, ptrdiff_t k, bool resume,
+                                 const float *restrict bias);
 
 /* The same three products with a panel that is stored narrow, of few rows: what scores, values and
  * project give, bit for bit, on a panel of f32 w[t*n + j]:
@@ -76,6 +82,11 @@ typedef void headwise_project_narrow_fn(float *restrict c, ptrdiff_t c_stride,
                                         const void *restrict b, const float *restrict scales,
                                         ptrdiff_t m, int n, ptrdiff_t k, bool resume,
                                         const float *restrict bias);
+
+/* Fills row panels of the table's row_panel from m rows of k elements. a_stride >= k; what lies
+ * between k and a_stride stays. */
+typedef void headwise_pack_rows_fn(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                                   ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k);
 
 /* Fills a panel of n columns from rows that become its columns:
  *   panel[t*n + j] = j < n_rows ? src[j*src_stride + t] : 0           t < k, j < n, n_rows <= n */
@@ -195,9 +206,10 @@ typedef void headwise_widen_values_i8_fn(float *restrict dst, const int8_t *rest
 
 struct headwise_kernels {
     enum headwise_isa isa;
-    int mr;     /* rows of the micro-kernel's full tile: good values of m are its multiples */
-    int nr;     /* widest panel */
-    int nr_min; /* widths of panels are multiples of this, a divisor of nr and of 16 */
+    int mr;        /* rows of the micro-kernel's full tile: good values of m are its multiples */
+    int row_panel; /* rows of a row panel, mr or 1: plain rows are read as fast */
+    int nr;        /* widest panel */
+    int nr_min;    /* widths of panels are multiples of this, a divisor of nr and of 16 */
     headwise_scores_fn *scores;
     headwise_values_fn *values;
     headwise_project_fn *project;
@@ -210,6 +222,7 @@ struct headwise_kernels {
     headwise_project_narrow_fn *project_f16;
     headwise_project_narrow_fn *project_bf16;
     headwise_project_narrow_fn *project_i8;
+    headwise_pack_rows_fn *pack_rows;
     headwise_pack_transposed_fn *pack_transposed;
     headwise_pack_columns_fn *pack_columns;
     headwise_softmax_fn *softmax;

@@ -269,7 +269,8 @@ static headwise_project_narrow_fn *narrow_project(const struct headwise_kernels 
 
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
-                              const float *x, int64_t x_stride, int64_t m, float *buffer) {
+                              const float *x, int64_t x_stride, int x_rows, int64_t m,
+                              float *buffer) {
     const struct headwise_matrix *matrix = slice->matrix;
     int width = headwise_panel_width(kernels, matrix->n, slice->c);
     int64_t at = matrix->k * slice->c + slice->t * width;
@@ -278,8 +279,8 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
     const float *scales = slice->ends && matrix->scales ? matrix->scales + slice->c : NULL;
     const float *bias = slice->ends ? slice->bias : NULL;
     if (matrix->dtype == HEADWISE_F32) {
-        kernels->project(y, y_stride, x, x_stride, (const float *)(const void *)panel, m, width,
-                         slice->k, slice->resume, bias);
+        kernels->project(y, y_stride, x, x_stride, x_rows, (const float *)(const void *)panel, m,
+                         width, slice->k, slice->resume, bias);
         return;
     }
     headwise_project_narrow_fn *project = narrow_project(kernels, matrix->dtype);
@@ -288,7 +289,7 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
         return;
     }
     widen(matrix, kernels, buffer, at, slice->k * width);
-    kernels->project(y, y_stride, x, x_stride, buffer, m, width, slice->k, slice->resume,
+    kernels->project(y, y_stride, x, x_stride, x_rows, buffer, m, width, slice->k, slice->resume,
                      scales ? NULL : bias);
     if (scales) /* no inputs more: the end alone */
         project(y, y_stride, x, x_stride, panel, scales, m, width, 0, true, bias);

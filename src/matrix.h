@@ -56,10 +56,12 @@ struct headwise_matrix_slice {
     const float *bias; /* of column c on, or NULL */
 };
 
-/* y = that part for m rows of x. buffer: k rows of a panel as f32, or NULL: the panel is read as it
- * is, which is better for few rows. The bits are the same. */
+/* y = that part for m rows of x, in row panels of x_rows (kernels.h). buffer: k rows of a panel as
+ * f32, or NULL: the panel is read as it is, which is better for few rows, and x_rows is 1. The bits
+ * are the same. */
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
-                              const float *x, int64_t x_stride, int64_t m, float *buffer);
+                              const float *x, int64_t x_stride, int x_rows, int64_t m,
+                              float *buffer);
 
 #endif

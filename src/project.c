@@ -5,11 +5,11 @@
 #include "alloc.h"
 #include "plan.h"
 
-/* Most rows of x per task, a multiple of every tier's tile, and inputs per pass: a slice of x (408
- * KB) stays in the L2 cache while a slice of a panel (32 KB at 32 columns) stays in L1. The weights
- * come from beyond L2 once per task: with 96 rows instead of 384 a layer of width 768 took 4 %
- * longer. */
-enum { BLOCK_ROWS = 384, BLOCK_K = 256, X_STRIDE = BLOCK_K + 16 };
+/* A task's share of x, at most BLOCK_ROWS rows (a multiple of every tier's tile) of SLICE_K inputs,
+ * stays in the L2 cache (1.25 MB), a pass of BLOCK_K inputs over a panel (32 KB at 32 columns) in
+ * L1. All passes over a panel follow one another, so that its outputs wait for the next one in L2:
+ * with one pass over all panels before the next, three outputs of width 768 took 10 % longer. */
+enum { BLOCK_ROWS = 288, BLOCK_K = 256, SLICE_K = 1024, X_STRIDE = BLOCK_K + 16 };
 
 /* Floats of x, 32 KB. */
 enum { FEW_ROWS_FLOATS = 8 * 1024 };
@@ -39,37 +39,7 @@ int64_t headwise_projection_tasks(const struct headwise_projection *projection) 
 }
 
 int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
-    return BLOCK_ROWS * X_STRIDE + BLOCK_K * (int64_t)kernels->nr;
-}
-
-/* Copies a slice of x, so that its rows lie next to one another whatever the stride of x. */
-static void copy_slice(float *dst, const float *x, int64_t x_stride, int64_t m, int64_t k) {
-    for (int64_t i = 0; i < m; i++)
-        memcpy(dst + i * X_STRIDE, x + i * x_stride, (size_t)k * sizeof(float));
-}
-
-/* Panels first ... last-1, counted over all outputs, for m rows of x and inputs t ... t+k-1.
- * buffer: room for a slice of a panel, NULL where rows are few. */
-static void run_panels(const struct headwise_projection *projection, const float *x,
-                       int64_t x_stride, int64_t row, int64_t m, int64_t t, int64_t k,
-                       int64_t first, int64_t last, float *buffer) {
-    const struct headwise_kernels *kernels = projection->kernels;
-    bool ends = t + k == projection->k;
-    int64_t before = 0; /* panels of the outputs before this one */
-    for (int i = 0; i < projection->n_outputs; i++) {
-        const struct headwise_projection_output *output = &projection->outputs[i];
-        const struct headwise_matrix *matrix = output->matrix;
-        int64_t n_panels = headwise_ceil_div(matrix->n, kernels->nr);
-        int64_t from = headwise_max(first - before, 0);
-        int64_t to = headwise_min(last - before, n_panels);
-        for (int64_t c = from * kernels->nr; c < to * kernels->nr; c += kernels->nr) {
-            const struct headwise_matrix_slice slice = {matrix,          c, t, k, t > 0, ends,
-                                                        matrix->bias + c};
-            headwise_matrix_multiply(&slice, kernels, output->y + row * output->y_stride + c,
-                                     output->y_stride, x, x_stride, m, buffer);
-        }
-        before += n_panels;
-    }
+    return BLOCK_ROWS * X_STRIDE * (SLICE_K / BLOCK_K) + BLOCK_K * (int64_t)kernels->nr;
 }
 
 /* Inputs per pass where rows are few and the weights come from memory: as many as leave x in the L1
@@ -79,22 +49,95 @@ static int64_t few_rows_inputs(int64_t m) {
     return headwise_max(FEW_ROWS_FLOATS / headwise_max(m, 1) / BLOCK_K, 1) * BLOCK_K;
 }
 
+/* Inputs first ... end - 1 of a task's rows of x as kernels read them, in passes of at most step
+ * inputs. */
+struct slice {
+    const float *x;
+    int64_t stride;
+    int64_t pass_floats; /* from one pass to the next */
+    int a_rows;
+    int64_t first, end, step;
+    float *buffer; /* to widen a pass of a panel in; NULL where rows are few */
+};
+
+/* The slice from input first on. Few rows are read where they are. */
+static struct slice take_slice(const struct headwise_projection *projection, int64_t row, int64_t m,
+                               int64_t first, float *scratch) {
+    const struct headwise_kernels *kernels = projection->kernels;
+    const float *x = projection->x + row * projection->x_stride + first;
+    if (m <= 2 * kernels->mr)
+        return (struct slice){.x = x,
+                              .stride = projection->x_stride,
+                              .pass_floats = few_rows_inputs(m),
+                              .a_rows = 1,
+                              .first = first,
+                              .end = projection->k,
+                              .step = few_rows_inputs(m)};
+    int64_t end = headwise_min(first + SLICE_K, projection->k);
+    int64_t pass_floats = BLOCK_ROWS * X_STRIDE;
+    for (int64_t t = first; t < end; t += BLOCK_K)
+        kernels->pack_rows(scratch + (t - first) / BLOCK_K * pass_floats, X_STRIDE, x + t - first,
+                           projection->x_stride, m, headwise_min(BLOCK_K, end - t));
+    return (struct slice){.x = scratch,
+                          .stride = X_STRIDE,
+                          .pass_floats = pass_floats,
+                          .a_rows = kernels->row_panel,
+                          .first = first,
+                          .end = end,
+                          .step = BLOCK_K,
+                          .buffer = scratch + SLICE_K / BLOCK_K * pass_floats};
+}
+
+/* The panel of an output that begins at column c, for m rows from row on. */
+static void run_panel(const struct headwise_projection *projection,
+                      const struct headwise_projection_output *output, const struct slice *slice,
+                      int64_t row, int64_t m, int64_t c) {
+    const struct headwise_matrix *matrix = output->matrix;
+    const float *x = slice->x;
+    int64_t t = slice->first;
+    do { /* once without inputs: the bias */
+        int64_t k = headwise_min(slice->step, slice->end - t);
+        const struct headwise_matrix_slice part = {.matrix = matrix,
+                                                   .c = c,
+                                                   .t = t,
+                                                   .k = k,
+                                                   .resume = t > 0,
+                                                   .ends = t + k == projection->k,
+                                                   .bias = matrix->bias + c};
+        headwise_matrix_multiply(&part, projection->kernels, output->y + row * output->y_stride + c,
+                                 output->y_stride, x, slice->stride, slice->a_rows, m,
+                                 slice->buffer);
+        x += slice->pass_floats;
+        t += k;
+    } while (t < slice->end);
+}
+
+/* Panels first ... last-1, counted over all outputs. */
+static void run_panels(const struct headwise_projection *projection, const struct slice *slice,
+                       int64_t row, int64_t m, int64_t first, int64_t last) {
+    int nr = projection->kernels->nr;
+    int64_t before = 0; /* panels of the outputs before this one */
+    for (int i = 0; i < projection->n_outputs; i++) {
+        const struct headwise_projection_output *output = &projection->outputs[i];
+        int64_t n_panels = headwise_ceil_div(output->matrix->n, nr);
+        int64_t from = headwise_max(first - before, 0);
+        int64_t to = headwise_min(last - before, n_panels);
+        for (int64_t panel = from; panel < to; panel++)
+            run_panel(projection, output, slice, row, m, panel * nr);
+        before += n_panels;
+    }
+}
+
 void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
                              int worker) {
-    const struct headwise_kernels *kernels = projection->kernels;
     int64_t row = index / projection->panel_groups * projection->block_rows;
     int64_t m = headwise_min(projection->block_rows, projection->m - row);
     int64_t first = index % projection->panel_groups * projection->panels_per_group;
     int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
-    float *slice = projection->scratch + worker * headwise_projection_floats(kernels);
-    bool copies = m > 2 * kernels->mr;
-    int64_t step = copies ? BLOCK_K : few_rows_inputs(m);
-    for (int64_t t = 0; t == 0 || t < projection->k; t += step) { /* without inputs: the bias */
-        int64_t k = headwise_min(step, projection->k - t);
-        const float *x = projection->x + row * projection->x_stride + t;
-        if (copies)
-            copy_slice(slice, x, projection->x_stride, m, k);
-        run_panels(projection, copies ? slice : x, copies ? X_STRIDE : projection->x_stride, row, m,
-                   t, k, first, last, copies ? slice + BLOCK_ROWS * X_STRIDE : NULL);
-    }
+    float *copy = projection->scratch + worker * headwise_projection_floats(projection->kernels);
+    struct slice slice = {.end = 0};
+    do {
+        slice = take_slice(projection, row, m, slice.end, copy);
+        run_panels(projection, &slice, row, m, first, last);
+    } while (slice.end < projection->k);
 }

@@ -3,6 +3,7 @@
 const struct headwise_kernels headwise_kernels_avx2 = {
     .isa = HEADWISE_ISA_AVX2,
     .mr = MR,
+    .row_panel = MR,
     .nr = NR,
     .nr_min = NR_MIN,
     .scores = headwise_scores_avx2,
@@ -17,6 +18,7 @@ const struct headwise_kernels headwise_kernels_avx2 = {
     .project_f16 = headwise_project_f16_avx2,
     .project_bf16 = headwise_project_bf16_avx2,
     .project_i8 = headwise_project_i8_avx2,
+    .pack_rows = headwise_pack_rows_avx2,
     .pack_transposed = headwise_pack_transposed_avx2,
     .pack_columns = headwise_pack_columns_avx2,
     .softmax = headwise_softmax_avx2,

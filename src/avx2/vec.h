@@ -22,6 +22,9 @@ typedef __m256 vec;
 
 enum { LANES = 8, MR = 6, NR = 16, NR_MIN = 8, SUM_VECS = HEADWISE_SUM_LANES / LANES };
 
+/* Whether multiply_broadcast_to is one instruction. */
+enum { BROADCASTS_IN_PLACE = 0 };
+
 /* Mask of the lanes below n; any n. */
 static inline __m256i first_lanes(ptrdiff_t n) {
     int count = n >= LANES ? LANES : (int)(n <= 0 ? 0 : n);
@@ -108,6 +111,16 @@ static inline vec absolute(vec x) {
 
 static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm256_fmadd_ps(a, b, c);
+}
+
+/* acc = fma(a, b, acc) */
+static inline void multiply_add_to(vec *acc, vec a, vec b) {
+    *acc = multiply_add(a, b, *acc);
+}
+
+/* acc = fma(*x, b, acc) */
+static inline void multiply_broadcast_to(vec *acc, const float *x, vec b) {
+    *acc = multiply_add(broadcast(*x), b, *acc);
 }
 
 /* maxps is the select itself: a > b ? a : b. */

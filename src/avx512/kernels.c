@@ -3,6 +3,7 @@
 const struct headwise_kernels headwise_kernels_avx512 = {
     .isa = HEADWISE_ISA_AVX512,
     .mr = MR,
+    .row_panel = MR,
     .nr = NR,
     .nr_min = NR_MIN,
     .scores = headwise_scores_avx512,
@@ -17,6 +18,7 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .project_f16 = headwise_project_f16_avx512,
     .project_bf16 = headwise_project_bf16_avx512,
     .project_i8 = headwise_project_i8_avx512,
+    .pack_rows = headwise_pack_rows_avx512,
     .pack_transposed = headwise_pack_transposed_avx512,
     .pack_columns = headwise_pack_columns_avx512,
     .softmax = headwise_softmax_avx512,

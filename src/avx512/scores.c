@@ -1,49 +1,7 @@
 #include "gemm.h"
 
-TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
-                 enum element element) {
-    vec acc[2 * MR];
-    UNROLLED
-    for (int i = 0; i < rows * vecs; i++)
-        acc[i] = broadcast(0.0f);
-    accumulate(acc, p, first, rows, vecs, element);
-    vec scale = broadcast(p->scale);
-    UNROLLED
-    for (int i = 0; i < rows; i++) {
-        float *row = p->c + (first + i) * p->c_stride;
-        UNROLLED
-        for (int v = 0; v < vecs; v++)
-            store(row + v * LANES, multiply(scale, acc[i * vecs + v]));
-    }
-}
-
-void headwise_scores_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                            ptrdiff_t k, float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile, F32);
-}
-
-void headwise_scores_f16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const void *restrict b,
-                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_direct_tile(&p, m, n, scores_tile, F16);
-}
-
-void headwise_scores_bf16_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, const void *restrict b,
-                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                 float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_direct_tile(&p, m, n, scores_tile, BF16);
-}
-
-void headwise_scores_i8_avx512(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_direct_tile(&p, m, n, scores_tile, KEYS_I8);
-}
+#define headwise_scores_simd headwise_scores_avx512
+#define headwise_scores_f16_simd headwise_scores_f16_avx512
+#define headwise_scores_bf16_simd headwise_scores_bf16_avx512
+#define headwise_scores_i8_simd headwise_scores_i8_avx512
+#include "body/scores.h"

@@ -21,6 +21,9 @@ typedef __m512 vec;
 
 enum { LANES = 16, MR = 12, NR = 32, NR_MIN = 16, SUM_VECS = HEADWISE_SUM_LANES / LANES };
 
+/* Whether multiply_broadcast_to is one instruction. */
+enum { BROADCASTS_IN_PLACE = 1 };
+
 /* Mask of the lanes below n; any n. */
 static inline __mmask16 first_lanes(ptrdiff_t n) {
     if (n >= LANES)
@@ -102,6 +105,16 @@ static inline vec absolute(vec x) {
 
 static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm512_fmadd_ps(a, b, c);
+}
+
+/* acc = fma(a, b, acc), in place: gcc 12 would sometimes put the sum over a factor and move it. */
+static inline void multiply_add_to(vec *acc, vec a, vec b) {
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*acc) : "v"(a), "v"(b));
+}
+
+/* acc = fma(*x, b, acc) as one instruction. */
+static inline void multiply_broadcast_to(vec *acc, const float *x, vec b) {
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*acc) : "v"(b), "m"(*x));
 }
 
 /* maxps is the select itself: a > b ? a : b. */

@@ -1,5 +1,34 @@
 /* The body of pack.c for the x86 tiers, over the vocabulary of vec.h. The includer has defined
- * headwise_pack_transposed_simd, headwise_pack_columns_simd as its tier's names. */
+ * headwise_pack_rows_simd, headwise_pack_transposed_simd, headwise_pack_columns_simd as its tier's
+ * names. */
+
+/* One row panel of h <= LANES rows. Whole vectors are stored where the next step's overwrite what
+ * is too much. */
+static void pack_row_panel(float *restrict a, const float *restrict src, ptrdiff_t src_stride,
+                           ptrdiff_t h, ptrdiff_t k) {
+    for (ptrdiff_t t = 0; t < k; t += LANES) {
+        vec tile[LANES];
+        UNROLLED
+        for (int j = 0; j < LANES; j++)
+            tile[j] = j < h ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
+        transpose(tile);
+        UNROLLED
+        for (int r = 0; r < LANES; r++) {
+            float *to = a + (t + r) * h;
+            if ((t + r) * h + LANES <= k * h)
+                store(to, tile[r]);
+            else if (r < k - t)
+                store_first(to, tile[r], h);
+        }
+    }
+}
+
+void headwise_pack_rows_simd(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
+    for (ptrdiff_t i = 0; i < m; i += MR)
+        pack_row_panel(a + i * a_stride, src + i * src_stride, src_stride, m - i < MR ? m - i : MR,
+                       k);
+}
 
 /* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
  * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
@@ -8,8 +37,8 @@ static inline void prefetch_line(const float *p) {
 }
 
 /* Columns first ... first + LANES - 1 of the panel; n_rows of them exist, the others are 0. */
-static void pack_rows(float *restrict panel, int n, const float *restrict src, ptrdiff_t src_stride,
-                      int n_rows, ptrdiff_t k) {
+static void pack_lanes(float *restrict panel, int n, const float *restrict src,
+                       ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
     for (ptrdiff_t t = 0; t < k; t += LANES) {
         vec tile[LANES];
         if (n_rows >= LANES && k - t >= LANES) {
@@ -26,7 +55,8 @@ static void pack_rows(float *restrict panel, int n, const float *restrict src, p
         } else {
             UNROLLED
             for (int j = 0; j < LANES; j++)
-                tile[j] = j < n_rows ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
+                tile[j] =
+                    j < n_rows ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
             transpose(tile);
             UNROLLED
             for (int r = 0; r < LANES; r++) {
@@ -40,7 +70,7 @@ static void pack_rows(float *restrict panel, int n, const float *restrict src, p
 void headwise_pack_transposed_simd(float *restrict panel, int n, const float *restrict src,
                                    ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
     for (int j = 0; j < n; j += LANES)
-        pack_rows(panel + j, n, src + j * src_stride, src_stride, n_rows - j, k);
+        pack_lanes(panel + j, n, src + j * src_stride, src_stride, n_rows - j, k);
 }
 
 bool headwise_pack_columns_simd(float *restrict panel, int n, const float *restrict src,

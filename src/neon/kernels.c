@@ -3,6 +3,7 @@
 const struct headwise_kernels headwise_kernels_neon = {
     .isa = HEADWISE_ISA_NEON,
     .mr = MR,
+    .row_panel = 1,
     .nr = NR,
     .nr_min = NR_MIN,
     .scores = headwise_scores_neon,
@@ -17,6 +18,7 @@ const struct headwise_kernels headwise_kernels_neon = {
     .project_f16 = headwise_project_f16_neon,
     .project_bf16 = headwise_project_bf16_neon,
     .project_i8 = headwise_project_i8_neon,
+    .pack_rows = headwise_pack_rows_neon,
     .pack_transposed = headwise_pack_transposed_neon,
     .pack_columns = headwise_pack_columns_neon,
     .softmax = headwise_softmax_neon,

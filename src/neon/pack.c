@@ -1,4 +1,13 @@
+#include <string.h>
+
 #include "vec.h"
+
+/* Plain rows: row_panel is 1. */
+void headwise_pack_rows_neon(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
+    for (ptrdiff_t i = 0; i < m; i++)
+        memcpy(a + i * a_stride, src + i * src_stride, (size_t)k * sizeof(float));
+}
 
 /* Rows that load_turned reads at once. */
 enum { TURNED = 2 * LANES };

@@ -30,8 +30,9 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 }
 
 void headwise_project_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                           ptrdiff_t k, bool resume, const float *restrict bias) {
+                           ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                           int n, ptrdiff_t k, bool resume, const float *restrict bias) {
+    (void)a_rows; /* 1 */
     struct product p = {c, c_stride, a, a_stride, b, k, NULL, .resume = resume, .bias = bias};
     for_each_tile(&p, m, n, project_tile, F32);
 }

@@ -15,8 +15,9 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 }
 
 void headwise_scores_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                          ptrdiff_t k, float scale) {
+                          ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                          int n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
     struct product p = {c, c_stride, a, a_stride, b, k, NULL, .scale = scale};
     for_each_tile(&p, m, n, scores_tile, F32);
 }

@@ -3,6 +3,7 @@
 const struct headwise_kernels headwise_kernels_scalar = {
     .isa = HEADWISE_ISA_SCALAR,
     .mr = MR,
+    .row_panel = 1,
     .nr = NR,
     .nr_min = NR_MIN,
     .scores = headwise_scores_scalar,
@@ -17,6 +18,7 @@ const struct headwise_kernels headwise_kernels_scalar = {
     .project_f16 = headwise_project_f16_scalar,
     .project_bf16 = headwise_project_bf16_scalar,
     .project_i8 = headwise_project_i8_scalar,
+    .pack_rows = headwise_pack_rows_scalar,
     .pack_transposed = headwise_pack_transposed_scalar,
     .pack_columns = headwise_pack_columns_scalar,
     .softmax = headwise_softmax_scalar,

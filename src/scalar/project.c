@@ -20,8 +20,9 @@ ALWAYS_INLINE void project(float *restrict c, ptrdiff_t c_stride, const float *r
 }
 
 void headwise_project_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                             ptrdiff_t k, bool resume, const float *restrict bias) {
+                             ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                             int n, ptrdiff_t k, bool resume, const float *restrict bias) {
+    (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, NULL, m, n, k, resume, bias, F32);
 }
 

@@ -15,8 +15,9 @@ ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *re
 }
 
 void headwise_scores_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                            ptrdiff_t k, float scale) {
+                            ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
+                            int n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, NULL, m, n, k, scale, F32);
 }
 

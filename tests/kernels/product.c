@@ -6,7 +6,7 @@
 
 struct product product_make(struct test_rng *rng, const struct headwise_kernels *kernels,
                             ptrdiff_t m, int n, ptrdiff_t k, size_t shift_bytes) {
-    struct product p = {kernels, m, n, k, k + 3, n + 5, NULL, NULL, NULL};
+    struct product p = {kernels, m, n, k, k + 3, 1, n + 5, NULL, NULL, NULL};
     size_t a_size = m > 0 ? (size_t)((m - 1) * p.a_stride + k) : 0;
     size_t c_size = m > 0 ? (size_t)((m - 1) * p.c_stride + n) : 0;
     p.a = guard_alloc(a_size * sizeof(float), shift_bytes);
@@ -20,11 +20,34 @@ struct product product_make(struct test_rng *rng, const struct headwise_kernels 
     return p;
 }
 
+void product_pack_rows(struct product *p) {
+    ptrdiff_t rows = p->kernels->row_panel;
+    size_t size = p->m > 0 ? (size_t)((p->m - 1) / rows * rows * p->a_stride) +
+                                 (size_t)((p->m - (p->m - 1) / rows * rows) * p->k)
+                           : 0;
+    float *a = guard_floats(size);
+    for (size_t i = 0; i < size; i++)
+        a[i] = NAN;
+    for (ptrdiff_t i = 0; i < p->m; i++) {
+        ptrdiff_t first = i / rows * rows, height = p->m - first < rows ? p->m - first : rows;
+        for (ptrdiff_t t = 0; t < p->k; t++)
+            a[first * p->a_stride + t * height + i - first] = product_a(p, i, t);
+    }
+    p->a = a;
+    p->a_rows = (int)rows;
+}
+
+float product_a(const struct product *p, ptrdiff_t i, ptrdiff_t t) {
+    ptrdiff_t first = i / p->a_rows * p->a_rows;
+    ptrdiff_t height = p->m - first < p->a_rows ? p->m - first : p->a_rows;
+    return p->a[first * p->a_stride + t * height + i - first];
+}
+
 double product_exact(const struct product *p, ptrdiff_t i, int j, double *magnitude) {
     double sum = 0;
     *magnitude = 0;
     for (ptrdiff_t t = 0; t < p->k; t++) {
-        double term = (double)p->a[i * p->a_stride + t] * (double)p->b[t * p->n + j];
+        double term = (double)product_a(p, i, t) * (double)p->b[t * p->n + j];
         sum += term;
         *magnitude += fabs(term);
     }
@@ -42,7 +65,7 @@ float product_fma(const struct headwise_kernels *kernels, float a, float b, floa
 float product_chain(const struct product *p, ptrdiff_t i, int j, float start) {
     float acc = start;
     for (ptrdiff_t t = 0; t < p->k; t++)
-        acc = product_fma(p->kernels, p->a[i * p->a_stride + t], p->b[t * p->n + j], acc);
+        acc = product_fma(p->kernels, product_a(p, i, t), p->b[t * p->n + j], acc);
     return acc;
 }
 

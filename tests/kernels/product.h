@@ -15,15 +15,22 @@ struct product {
     int n;
     ptrdiff_t k;
     ptrdiff_t a_stride; /* > k; what lies between the rows is NaN */
+    int a_rows;         /* rows of A's row panels */
     ptrdiff_t c_stride; /* > n; what lies between the rows must stay */
     float *a;           /* every buffer ends shift_bytes before an unreadable page */
     float *b;
     float *c;
 };
 
-/* Random A and B in [-1, 1); C holds GUARD_BYTE. */
+/* Random A and B in [-1, 1), A in plain rows; C holds GUARD_BYTE. */
 struct product product_make(struct test_rng *rng, const struct headwise_kernels *kernels,
                             ptrdiff_t m, int n, ptrdiff_t k, size_t shift_bytes);
+
+/* The same A in row panels of the tier, where it has any: what of a_stride is not used is NaN. */
+void product_pack_rows(struct product *p);
+
+/* Element t of row i of A. */
+float product_a(const struct product *p, ptrdiff_t i, ptrdiff_t t);
 
 /* Sum over t of a[i][t] b[t][j] in float64, and the sum of the absolute values. */
 double product_exact(const struct product *p, ptrdiff_t i, int j, double *magnitude);

@@ -57,7 +57,7 @@ static void call_scores(struct product *p, struct test_rng *rng, headwise_scores
                         const struct narrow *b, const char *what) {
     float *want = guard_floats((size_t)(p->m * p->n));
     (void)rng;
-    p->kernels->scores(want, p->n, p->a, p->a_stride, p->b, p->m, p->n, p->k, scale);
+    p->kernels->scores(want, p->n, p->a, p->a_stride, 1, p->b, p->m, p->n, p->k, scale);
     narrow(p->c, p->c_stride, p->a, p->a_stride, b->b, b->scales, p->m, p->n, p->k, scale);
     expect_same(p, want, what);
 }
@@ -111,7 +111,7 @@ static void call_project(struct product *p, struct test_rng *rng,
     ptrdiff_t cut = test_rng_below(rng, p->k + 1);
     float *want = guard_floats((size_t)(p->m * p->n)), *bias = guard_floats((size_t)p->n);
     test_rng_fill(rng, bias, (size_t)p->n, 1);
-    p->kernels->project(want, p->n, p->a, p->a_stride, p->b, p->m, p->n, p->k, false, NULL);
+    p->kernels->project(want, p->n, p->a, p->a_stride, 1, p->b, p->m, p->n, p->k, false, NULL);
     for (ptrdiff_t i = 0; i < p->m * p->n; i++) {
         if (b->scales != NULL)
             want[i] *= b->scales[i % p->n];

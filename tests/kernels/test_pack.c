@@ -1,4 +1,4 @@
-/* pack_transposed and pack_columns: copies into panels, padded with zeros. */
+/* pack_rows, pack_transposed and pack_columns: copies into panels, padded with zeros. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +23,39 @@ static uint32_t bits_of(const float *x) {
     uint32_t bits;
     memcpy(&bits, x, sizeof(bits));
     return bits;
+}
+
+/* Between the panels of rows nothing may change. */
+static void expect_rows(const struct headwise_kernels *kernels, struct test_rng *rng, ptrdiff_t m,
+                        ptrdiff_t k, size_t shift_bytes) {
+    ptrdiff_t stride = k + m % 3, a_stride = k + k % 5, height = kernels->row_panel;
+    ptrdiff_t last = m > 0 ? (m - 1) / height * height : 0;
+    size_t src_size = m > 0 ? (size_t)((m - 1) * stride + k) : 0;
+    float *src = guard_alloc(src_size * sizeof(float), shift_bytes);
+    float *a = guard_alloc((size_t)(last * a_stride + (m - last) * k) * sizeof(float), shift_bytes);
+    fill_bits(rng, src, src_size, false);
+    kernels->pack_rows(a, a_stride, src, stride, m, k);
+    for (ptrdiff_t i = 0; i < m; i++) {
+        ptrdiff_t first = i / height * height, rows = m - first < height ? m - first : height;
+        for (ptrdiff_t t = 0; t < k; t++)
+            if (bits_of(a + first * a_stride + t * rows + i - first) !=
+                bits_of(src + i * stride + t))
+                fail_msg("m %td k %td: row %td step %td", m, k, i, t);
+        if (first + height < m)
+            guard_expect_untouched(a + first * a_stride + rows * k,
+                                   (size_t)(rows * (a_stride - k)) * sizeof(float),
+                                   "between panels");
+    }
+    guard_reset();
+}
+
+static void rows_copy_every_bit(enum headwise_isa isa) {
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    struct test_rng rng = test_rng_make(33);
+    for (size_t d = 0; d < SHAPE_DIMS; d++)
+        for (ptrdiff_t m = 0; m <= 2 * kernels->mr + 1; m++)
+            expect_rows(kernels, &rng, m, shape_dims[d], (size_t)(m % 2) * sizeof(float));
+    expect_rows(kernels, &rng, 3, 0, 0);
 }
 
 static void expect_transposed(const struct headwise_kernels *kernels, struct test_rng *rng, int n,
@@ -114,6 +147,7 @@ static void columns_sees_every_non_finite_element(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
+        TEST_CASE(rows_copy_every_bit),
         TEST_CASE(transposed_copies_every_bit),
         TEST_CASE(columns_copies_every_bit),
         TEST_CASE(columns_sees_every_non_finite_element),

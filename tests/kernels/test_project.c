@@ -11,7 +11,8 @@
 #include "tier.h"
 
 static void call(const struct product *p, bool resume, const float *bias) {
-    p->kernels->project(p->c, p->c_stride, p->a, p->a_stride, p->b, p->m, p->n, p->k, resume, bias);
+    p->kernels->project(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k,
+                        resume, bias);
 }
 
 static void expect_projection(struct product *p, struct test_rng *rng) {
@@ -38,6 +39,15 @@ static void follows_the_chain_on_the_grid(enum headwise_isa isa) {
     product_for_grid(tier_kernels(isa), 21, shape_dims, SHAPE_DIMS, expect_projection);
 }
 
+static void expect_projection_of_panels(struct product *p, struct test_rng *rng) {
+    product_pack_rows(p);
+    expect_projection(p, rng);
+}
+
+static void takes_row_panels_on_the_grid(enum headwise_isa isa) {
+    product_for_grid(tier_kernels(isa), 26, shape_dims, SHAPE_DIMS, expect_projection_of_panels);
+}
+
 /* The chain cut anywhere gives the bits of the whole: first part, middle part, rest with bias. */
 static void expect_resumed(struct product *p, struct test_rng *rng) {
     const struct headwise_kernels *kernels = p->kernels;
@@ -46,10 +56,12 @@ static void expect_resumed(struct product *p, struct test_rng *rng) {
     float *whole = guard_floats((size_t)(p->m * p->n));
     float *bias = guard_floats((size_t)p->n);
     test_rng_fill(rng, bias, (size_t)p->n, 1);
-    kernels->project(whole, p->n, p->a, p->a_stride, p->b, p->m, p->n, p->k, false, bias);
+    kernels->project(whole, p->n, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k, false,
+                     bias);
     for (int part = 0; part < 3; part++)
-        kernels->project(p->c, p->c_stride, p->a + cut[part], p->a_stride, p->b + cut[part] * p->n,
-                         p->m, p->n, cut[part + 1] - cut[part], part > 0, part == 2 ? bias : NULL);
+        kernels->project(p->c, p->c_stride, p->a + cut[part], p->a_stride, 1,
+                         p->b + cut[part] * p->n, p->m, p->n, cut[part + 1] - cut[part], part > 0,
+                         part == 2 ? bias : NULL);
     for (ptrdiff_t i = 0; i < p->m; i++)
         compare_same_bits(p->c + i * p->c_stride, whole + i * p->n, (size_t)p->n,
                           "m %td n %d k %td cut at %td and %td, row %td", p->m, p->n, p->k, cut[1],
@@ -72,8 +84,8 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->project(alone, width, p.a + i * p.a_stride, p.a_stride, narrow, 1, width, p.k,
-                             false, NULL);
+            kernels->project(alone, width, p.a + i * p.a_stride, p.a_stride, 1, narrow, 1, width,
+                             p.k, false, NULL);
             compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
                               j);
         }
@@ -112,11 +124,9 @@ static void empty_sizes(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(follows_the_chain_on_the_grid),
-        TEST_CASE(a_cut_chain_gives_the_same_bits),
-        TEST_CASE(rows_and_panels_do_not_matter),
-        TEST_CASE(nan_stays_in_its_row_and_column),
-        TEST_CASE(empty_sizes),
+        TEST_CASE(follows_the_chain_on_the_grid),   TEST_CASE(takes_row_panels_on_the_grid),
+        TEST_CASE(a_cut_chain_gives_the_same_bits), TEST_CASE(rows_and_panels_do_not_matter),
+        TEST_CASE(nan_stays_in_its_row_and_column), TEST_CASE(empty_sizes),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

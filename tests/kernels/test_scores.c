@@ -13,7 +13,8 @@
 static const float scale = 0.17677669f;
 
 static void call(const struct product *p, float factor) {
-    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->b, p->m, p->n, p->k, factor);
+    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k,
+                       factor);
 }
 
 static void expect_scores(struct product *p, struct test_rng *rng) {
@@ -39,6 +40,15 @@ static void follows_the_chain_on_the_grid(enum headwise_isa isa) {
     product_for_grid(tier_kernels(isa), 1, shape_dims, SHAPE_DIMS, expect_scores);
 }
 
+static void expect_scores_of_panels(struct product *p, struct test_rng *rng) {
+    product_pack_rows(p);
+    expect_scores(p, rng);
+}
+
+static void takes_row_panels_on_the_grid(enum headwise_isa isa) {
+    product_for_grid(tier_kernels(isa), 6, shape_dims, SHAPE_DIMS, expect_scores_of_panels);
+}
+
 /* Row i, columns j ... of a large product, computed alone in the narrowest panel. */
 static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
     const struct headwise_kernels *kernels = tier_kernels(isa);
@@ -52,8 +62,8 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, narrow, 1, width, p.k,
-                            scale);
+            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, 1, narrow, 1, width,
+                            p.k, scale);
             compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
                               j);
         }
@@ -108,6 +118,7 @@ static void empty_sizes(enum headwise_isa isa) {
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(follows_the_chain_on_the_grid),
+        TEST_CASE(takes_row_panels_on_the_grid),
         TEST_CASE(rows_and_panels_do_not_matter),
         TEST_CASE(nan_and_infinity_stay_in_their_row_and_column),
         TEST_CASE(scale_is_used_as_given),

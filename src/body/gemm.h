@@ -1,0 +1,234 @@
+/* The register tile that scores, values and project share, for the x86 tiers. The includer has
+ * defined MR_NARROW, MR_DIRECT and the lists of cases. */
+
+/* Bytes between what is read of the panel and what tiles of fewer than MR rows prefetch: a panel
+ * that comes from memory is read up to 80 % faster. */
+enum { AHEAD = 4096 };
+
+/* What the elements of a panel are and which scales they have: a constant in every tile. */
+enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
+
+/* One panel's product. Beyond k, each kernel sets what its formula names. */
+struct product {
+    float *c;
+    ptrdiff_t c_stride;
+    const float *a;
+    ptrdiff_t a_stride;
+    int a_rows;
+    const void *b;
+    ptrdiff_t k;
+    const float *scales;
+    float scale;
+    const float *alpha;
+    const float *beta;
+    bool resume;
+    const float *bias;
+};
+
+/* How the rows of A lie: each on its own, or those of a tile step by step. */
+enum form { ROWS, PANEL };
+
+/* Rows first ... first + rows - 1 of the product over a panel of vecs vectors. */
+typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vecs,
+                     enum element element, enum form form);
+
+/* A tile is inlined once for each number of rows, so that its accumulators are registers. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define TILE ALWAYS_INLINE void
+
+ALWAYS_INLINE int element_bytes(enum element element) {
+    return element == F32 ? 4 : element == F16 || element == BF16 ? 2 : 1;
+}
+
+ALWAYS_INLINE vec load_elements(const char *b, enum element element) {
+    const void *p = b;
+    switch (element) {
+    case F32:
+        return load(p);
+    case F16:
+        return widen_f16(load_halves(p));
+    case BF16:
+        return widen_bf16(load_halves(p));
+    default:
+        return load_integers(p);
+    }
+}
+
+/* One row of the panel. column_scales: KEYS_I8 only; row_scale: VALUES_I8 only. */
+TILE load_row(vec *restrict b_row, const char *b, const vec *column_scales, const float *row_scale,
+              int rows, int vecs, enum element element) {
+    UNROLLED
+    for (int v = 0; v < vecs; v++) {
+        b_row[v] = load_elements(b + v * LANES * element_bytes(element), element);
+        if (element == KEYS_I8)
+            b_row[v] = multiply(b_row[v], column_scales[v]);
+        if (element == VALUES_I8)
+            b_row[v] = multiply(b_row[v], broadcast(*row_scale));
+        if (rows > 1)
+            keep_in_register(&b_row[v]);
+    }
+}
+
+/* Rows of A that share a base register in the form ROWS, the others at strides from it. One base
+ * for all would leave gcc a multiple of the stride to keep, or to spill, for every row. */
+ALWAYS_INLINE int rows_per_base(int vecs) {
+    return BROADCASTS_IN_PLACE && vecs == 2 ? 2 : 4;
+}
+
+ALWAYS_INLINE int count_bases(int rows, int vecs, enum form form) {
+    return form == PANEL ? 1 : (rows + rows_per_base(vecs) - 1) / rows_per_base(vecs);
+}
+
+/* Whether the FMA itself broadcasts the row's element. That saves an instruction where one or two
+ * FMAs use the element, but not where its address has an index. Two loads for two FMAs in every
+ * row would be more than the load ports give. Where another thread takes half of the core's issue
+ * slots, 33 (PANEL) or 35 (ROWS) instead of 41 instructions for 24 FMAs are 15 or 8 % faster. */
+ALWAYS_INLINE bool is_broadcast_in_place(int row, int vecs, enum form form) {
+    if (!BROADCASTS_IN_PLACE)
+        return false;
+    return form == PANEL ? vecs == 1 || row % 2 == 0 : row % rows_per_base(vecs) == 0;
+}
+
+/* Steps that one turn of the loop takes: bases move on once in a turn. */
+ALWAYS_INLINE int steps_per_turn(enum element element) {
+    return element == F32 ? 4 : 2;
+}
+
+/* Step u of a turn, with a row of the panel in b_row. */
+TILE take_step(vec *restrict acc, const float *const *base, ptrdiff_t a_stride,
+               const vec *restrict b_row, int u, int rows, int vecs, enum form form) {
+    UNROLLED
+    for (int i = 0; i < rows; i++) {
+        const float *a =
+            form == PANEL ? base[0] + u * rows + i
+                          : base[i / rows_per_base(vecs)] + i % rows_per_base(vecs) * a_stride + u;
+        if (is_broadcast_in_place(i, vecs, form)) {
+            UNROLLED
+            for (int v = 0; v < vecs; v++)
+                multiply_broadcast_to(&acc[i * vecs + v], a, b_row[v]);
+            continue;
+        }
+        vec x = broadcast(*a);
+        UNROLLED
+        for (int v = 0; v < vecs; v++)
+            multiply_add_to(&acc[i * vecs + v], x, b_row[v]);
+    }
+}
+
+/* The empty statement keeps gcc from counting all bases with one index. */
+TILE advance(const float **base, int n, ptrdiff_t floats) {
+    UNROLLED
+    for (int g = 0; g < n; g++) {
+        base[g] += floats;
+        __asm__("" : "+r"(base[g]));
+    }
+}
+
+/* The steps t ... t + k - 1 of every chain. base moves on with t. */
+TILE steps(vec *restrict acc, const float **base, const struct product *p, ptrdiff_t t, ptrdiff_t k,
+           int rows, int vecs, enum element element, enum form form) {
+    const int row_bytes = vecs * LANES * element_bytes(element);
+    const int turn = steps_per_turn(element);
+    const int n_bases = count_bases(rows, vecs, form), floats = form == PANEL ? rows : 1;
+    const char *b = (const char *)p->b + t * row_bytes;
+    const float *row_scale = element == VALUES_I8 ? p->scales + t : NULL;
+    vec column_scales[2], b_row[2];
+    UNROLLED
+    for (int v = 0; v < vecs && element == KEYS_I8; v++)
+        column_scales[v] =
+            load(p->scales + (t / HEADWISE_SCALE_GROUP * vecs + v) * (ptrdiff_t)LANES);
+    for (; k >= turn; k -= turn) {
+        UNROLLED
+        for (int u = 0; u < turn; u++) {
+            load_row(b_row, b + u * row_bytes, column_scales,
+                     element == VALUES_I8 ? row_scale + u : NULL, rows, vecs, element);
+            take_step(acc, base, p->a_stride, b_row, u, rows, vecs, form);
+        }
+        for (int j = 0; rows < MR && j < turn * row_bytes; j += 64)
+            prefetch(b + AHEAD + j);
+        advance(base, n_bases, turn * floats);
+        b += turn * row_bytes;
+        row_scale += element == VALUES_I8 ? turn : 0;
+    }
+    for (; k > 0; k--) {
+        load_row(b_row, b, column_scales, row_scale, rows, vecs, element);
+        take_step(acc, base, p->a_stride, b_row, 0, rows, vecs, form);
+        advance(base, n_bases, floats);
+        b += row_bytes;
+        row_scale += element == VALUES_I8;
+    }
+}
+
+/* Every accumulator continues its chain over t = 0 ... k-1. */
+TILE accumulate(vec *restrict acc, const struct product *p, ptrdiff_t first, int rows, int vecs,
+                enum element element, enum form form) {
+    const float *base[MR / 2];
+    UNROLLED
+    for (int g = 0; g < count_bases(rows, vecs, form); g++)
+        base[g] = p->a + (first + rows_per_base(vecs) * g) * p->a_stride;
+    if (element != KEYS_I8) {
+        steps(acc, base, p, 0, p->k, rows, vecs, element, form);
+        return;
+    }
+    for (ptrdiff_t t = 0; t < p->k; t += HEADWISE_SCALE_GROUP) {
+        ptrdiff_t left = p->k - t;
+        steps(acc, base, p, t, left < HEADWISE_SCALE_GROUP ? left : HEADWISE_SCALE_GROUP, rows,
+              vecs, element, form);
+    }
+}
+
+/* Full tiles while there are two or more, then the rest in halves: 13 rows are 7 and 6, not 12 and
+ * a single one that waits for the latency of its chains. */
+static inline int tile_rows(ptrdiff_t rows_left, int max_rows) {
+    if (rows_left >= 2 * max_rows)
+        return max_rows;
+    return (int)(rows_left > max_rows ? (rows_left + 1) / 2 : rows_left);
+}
+
+#define CASE(rows, vecs)                                                                           \
+    case rows:                                                                                     \
+        tile(p, i, rows, vecs, element, form);                                                     \
+        break;
+
+/* Plain rows. */
+TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
+                   enum element element) {
+    const enum form form = ROWS;
+    int max_rows = n == NR ? MR : MR_NARROW;
+    for (ptrdiff_t i = 0, rows; i < m; i += rows) {
+        rows = tile_rows(m - i, max_rows);
+        if (n == NR) {
+            switch (rows) { CASES_WIDE }
+        } else {
+            switch (rows) { CASES_NARROW }
+        }
+    }
+}
+
+/* Row panels of MR rows, the last one with what is left. */
+TILE for_each_panel(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
+                    enum element element) {
+    const enum form form = PANEL;
+    for (ptrdiff_t i = 0, rows; i < m; i += rows) {
+        rows = m - i < MR ? m - i : MR;
+        if (n == NR) {
+            switch (rows) { CASES_WIDE }
+        } else {
+            switch (rows) { CASES_PANEL }
+        }
+    }
+}
+
+/* Plain rows in smaller tiles, where there are few of them. */
+TILE for_each_direct_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
+                          enum element element) {
+    const enum form form = ROWS;
+    for (ptrdiff_t i = 0, rows; i < m; i += rows) {
+        rows = tile_rows(m - i, MR_DIRECT);
+        if (n == NR) {
+            switch (rows) { CASES_DIRECT(2) }
+        } else {
+            switch (rows) { CASES_DIRECT(1) }
+        }
+    }
+}
