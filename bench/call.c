@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "buffer.h"
+#include "cached.h"
 
 /* A random buffer that the call owns. NULL where memory runs out. */
 static void *take(struct bench_call *call, int64_t n, enum headwise_dtype dtype, float scale) {
@@ -17,6 +18,11 @@ static struct headwise_tensor take_heads(struct bench_call *call, const struct b
                                          enum headwise_dtype dtype, int64_t heads, int64_t rows) {
     void *data = take(call, s->batch * heads * rows * s->head_dim, dtype, 1.0f);
     return headwise_tensor_bhrc(data, dtype, s->batch, heads, rows, s->head_dim);
+}
+
+/* The type of keys and values as they are given: a cache narrows them. */
+static enum headwise_dtype given_type(const struct bench_shape *s) {
+    return s->cached ? HEADWISE_F32 : s->key_dtype;
 }
 
 /* Where sequences of n rows at most begin, and the last one ends. */
@@ -49,8 +55,8 @@ static bool open_ragged(struct bench_call *call, const struct bench_shape *s) {
 static bool open_operator(struct bench_call *call, const struct bench_shape *s) {
     call->x = take_heads(call, s, HEADWISE_F32, s->n_heads, s->n_queries);
     call->y = take_heads(call, s, HEADWISE_F32, s->n_heads, s->n_queries);
-    call->k = take_heads(call, s, s->key_dtype, s->n_kv_heads, s->n_keys);
-    call->v = take_heads(call, s, s->key_dtype, s->n_kv_heads, s->n_keys);
+    call->k = take_heads(call, s, given_type(s), s->n_kv_heads, s->n_keys);
+    call->v = take_heads(call, s, given_type(s), s->n_kv_heads, s->n_keys);
     return call->n_buffers == 4;
 }
 
@@ -72,9 +78,9 @@ static bool open_layer(struct bench_call *call, const struct bench_shape *s) {
     void *y = take(call, rows * d_model, HEADWISE_F32, 1.0f);
     call->x = headwise_tensor_brhc(x, HEADWISE_F32, s->batch, s->n_queries, 1, d_model);
     call->y = headwise_tensor_brhc(y, HEADWISE_F32, s->batch, s->n_queries, 1, d_model);
-    call->past_key = take_heads(call, s, s->key_dtype, s->n_kv_heads, n_past);
-    call->past_value = take_heads(call, s, s->key_dtype, s->n_kv_heads, n_past);
-    if (n_past > 0) {
+    call->past_key = take_heads(call, s, given_type(s), s->n_kv_heads, n_past);
+    call->past_value = take_heads(call, s, given_type(s), s->n_kv_heads, n_past);
+    if (n_past > 0 && !s->cached) {
         call->options.past_key = &call->past_key;
         call->options.past_value = &call->past_value;
     }
@@ -99,6 +105,7 @@ bool bench_call_open(struct bench_call *call, const struct bench_case *c, const 
                    (s->is_layer ? open_layer(call, s)
                     : s->ragged ? open_ragged(call, s)
                                 : open_operator(call, s)) &&
+                   (!s->cached || bench_cached_open(call, s)) &&
                    bench_call_run(call) == HEADWISE_OK;
     if (!is_open) {
         *why = headwise_last_error()[0] != '\0' ? headwise_last_error() : "out of memory";
@@ -108,6 +115,7 @@ bool bench_call_open(struct bench_call *call, const struct bench_case *c, const 
 }
 
 void bench_call_close(struct bench_call *call) {
+    headwise_cache_destroy(call->cache);
     headwise_mha_destroy(call->mha);
     headwise_context_destroy(call->context);
     while (call->n_buffers > 0)
@@ -116,6 +124,8 @@ void bench_call_close(struct bench_call *call) {
 }
 
 enum headwise_status bench_call_run(struct bench_call *call) {
+    if (call->cache != NULL)
+        return bench_cached_run(call);
     if (call->mha != NULL)
         return headwise_mha_forward(call->context, call->mha, &call->y, &call->x, NULL,
                                     &call->options);

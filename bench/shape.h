@@ -5,7 +5,7 @@
 #include <headwise/headwise.h>
 
 /* A call's sizes. The last n_queries of the n_keys positions ask; a layer gets the keys before them
- * as its past. */
+ * as its past. With a cache they are appended before they ask, chunk by chunk, and taken back. */
 struct bench_shape {
     const char *kind; /* second word of the name: "prefill", "decode", ... */
     int64_t batch, n_heads, n_kv_heads, n_queries, n_keys, head_dim;
@@ -14,6 +14,8 @@ struct bench_shape {
     enum headwise_dtype key_dtype; /* of keys and values; the rest is F32 */
     bool ragged; /* sequences of their own lengths, packed: n_queries and n_keys are the last one's
                   */
+    bool cached; /* over a cache that holds the keys before; with a window a ring */
+    int64_t chunk; /* cached: rows that are appended and ask at a time; 0: all n_queries */
     bool is_layer; /* four projections of width n_heads * head_dim around it */
 };
 
@@ -32,8 +34,8 @@ int64_t bench_ragged_rows(const struct bench_shape *shape, int64_t n);
 /* Queries of the whole call. */
 int64_t bench_queries(const struct bench_shape *shape);
 
-/* family/kind/B:1/H:16/KV:16/S:512/T:512/D:64/causal:0/threads:1/isa:avx512, with /window:256 and
- * /dtype:f16 after causal where the shape has them. */
+/* family/kind/B:1/H:16/KV:16/S:512/T:512/D:64/causal:0/threads:1/isa:avx512, with /window:256,
+ * /dtype:f16 and /chunk:64 after causal where the shape has them. */
 void bench_case_name(char *name, size_t size, const char *family, const struct bench_case *c);
 
 /* Floating point operations: 4 * D for each pair of query and visible key of each head, and 2 for

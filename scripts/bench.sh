@@ -38,6 +38,7 @@ measure() {
 call="min_us GFLOPs of_peak GBps of_read tokens_per_s"
 shares="share_projections share_scores share_softmax share_values share_packing share_rest"
 measure bench_attention 0.4 "isa:$best\$" "$call $shares"
+measure bench_cache 0.4 "isa:$best\$" "$call $shares"
 measure bench_layer 0.4 "isa:$best\$" "$call $shares"
 measure bench_heads 0.4 "isa:$best\$" "$call $shares"
 # The other tiers, on one thread and the cases that the tiers' kernels decide.
