@@ -20,7 +20,7 @@ enum headwise_status headwise_check_cache(const char *where, const headwise_cont
     if (!context || !cache)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
                              context ? "cache" : "context");
-    if (context->kernels != cache->kernels)
+    if (context->kernels->isa != cache->kernels->isa)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: the cache is laid out for tier %s, the context runs %s", where,
                              headwise_isa_name(cache->kernels->isa),
