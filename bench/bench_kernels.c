@@ -38,10 +38,10 @@ static int calls_per_sample(const struct kernel_case *c) {
     double s = 0;
     while (!c->kernel->restores && s < sample_s && calls < 1 << 20) {
         calls *= 2;
-        double begin_s = bench_seconds();
+        double begin_s = seconds_now();
         for (int i = 0; i < calls; i++)
             c->kernel->call(c->table, &data, c->sizes);
-        s = bench_seconds() - begin_s;
+        s = seconds_now() - begin_s;
     }
     return calls;
 }
@@ -50,8 +50,8 @@ static int calls_per_sample(const struct kernel_case *c) {
 static double clock_cost(void) {
     double best_s = 1;
     for (int i = 0; i < 1000; i++) {
-        double begin_s = bench_seconds();
-        double s = bench_seconds() - begin_s;
+        double begin_s = seconds_now();
+        double s = seconds_now() - begin_s;
         best_s = s < best_s ? s : best_s;
     }
     return best_s;
@@ -85,10 +85,10 @@ static void run_kernel(bench_run *run, const void *arg) {
             memcpy(data.c, data.fresh,
                    (size_t)c->sizes.m * BENCH_ROW_STRIDE * sizeof(float) +
                        (size_t)c->sizes.n * sizeof(float));
-        double begin_s = bench_seconds();
+        double begin_s = seconds_now();
         for (int i = 0; i < calls; i++)
             c->kernel->call(c->table, &data, c->sizes);
-        double s = (bench_seconds() - begin_s - clock_s) / calls;
+        double s = (seconds_now() - begin_s - clock_s) / calls;
         if (best_s == 0 || s < best_s)
             best_s = s;
     }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "call.h"
 #include "ceiling.h"
 #include "clock.h"
 #include "shares.h"
@@ -11,7 +12,7 @@
 static struct {
     const struct bench_case *of; /* NULL: nothing is kept */
     struct bench_call call;
-    struct bench_shares shares;
+    struct shares shares;
     bool has_shares;
     double peak_gflops, read_gbps;
 } kept;
@@ -37,13 +38,17 @@ static bool keep(const struct bench_case *c, const char **why) {
     return true;
 }
 
+static enum headwise_status run_call(void *call) {
+    return bench_call_run(call);
+}
+
 static void measure_limits(const struct bench_case *c) {
     double fma = bench_ceiling_fma(kept.call.context);
     double read = bench_ceiling_read(kept.call.context, bench_bytes(&c->shape));
     kept.peak_gflops = fma > kept.peak_gflops ? fma : kept.peak_gflops;
     kept.read_gbps = read > kept.read_gbps ? read : kept.read_gbps;
     if (!kept.has_shares)
-        bench_shares_measure(&kept.shares, &kept.call);
+        shares_measure(&kept.shares, kept.call.context, run_call, &kept.call);
     kept.has_shares = true;
 }
 
@@ -61,9 +66,9 @@ static void set_rates(bench_run *run, const struct bench_shape *s, double best_s
 }
 
 static void set_shares(bench_run *run, double best_s) {
-    for (int g = 0; g < BENCH_GROUPS; g++) {
+    for (int g = 0; g < SHARE_GROUPS; g++) {
         char counter[32];
-        snprintf(counter, sizeof counter, "share_%s", bench_group_name((enum bench_group)g));
+        snprintf(counter, sizeof counter, "share_%s", share_name((enum share_group)g));
         bench_set(run, counter, kept.shares.share[g]);
     }
     bench_set(run, "share_rest", kept.shares.rest);
@@ -79,12 +84,12 @@ void bench_measure_call(bench_run *run, const void *arg) {
     }
     double best_s = 0;
     while (bench_next(run)) {
-        double begin_s = bench_seconds();
+        double begin_s = seconds_now();
         if (bench_call_run(&kept.call) != HEADWISE_OK) {
             bench_fail(run, headwise_last_error());
             return;
         }
-        double s = bench_seconds() - begin_s;
+        double s = seconds_now() - begin_s;
         if (best_s == 0 || s < best_s)
             best_s = s;
     }

@@ -244,12 +244,12 @@ int main(int argc, char **argv) {
     openblas_set_num_threads(p.threads);
     fill(&p);
     run(&p);
-    double error = check(&p), first_s = bench_seconds();
+    double error = check(&p), first_s = seconds_now();
     do {
-        double begin_s = bench_seconds();
+        double begin_s = seconds_now();
         run(&p);
-        best_s = fmin(best_s, bench_seconds() - begin_s);
-    } while (bench_seconds() - first_s < seconds);
+        best_s = fmin(best_s, seconds_now() - begin_s);
+    } while (seconds_now() - first_s < seconds);
     if (!(error <= largest_error)) {
         fprintf(stderr, "peer_blas: %s deviates from float64 by %g\n", openblas_get_config(),
                 error);

@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include "shares.h"
 
 #include <stdatomic.h>
@@ -8,8 +9,9 @@
 
 /* What the timed kernels of one thread have added up, on a cache line of its own. */
 struct meter {
-    _Alignas(64) uint64_t ticks[BENCH_GROUPS];
-    uint64_t calls[BENCH_GROUPS];
+    _Alignas(64) uint64_t ticks[SHARE_GROUPS];
+    uint64_t calls[SHARE_GROUPS];
+    int64_t exponentials;
 };
 
 enum { MAX_METERS = 1024 };
@@ -19,8 +21,8 @@ static atomic_int n_meters;
 static _Thread_local struct meter *own;
 static const struct headwise_kernels *plain; /* the tier's kernels, which the timed ones call */
 
-const char *bench_group_name(enum bench_group group) {
-    static const char *const names[BENCH_GROUPS] = {"projections", "scores", "softmax", "values",
+const char *share_name(enum share_group group) {
+    static const char *const names[SHARE_GROUPS] = {"projections", "scores", "softmax", "values",
                                                     "packing"};
     return names[group];
 }
@@ -31,90 +33,91 @@ static struct meter *own_meter(void) {
     return own;
 }
 
-static void note(enum bench_group group, uint64_t begin) {
+static void note(enum share_group group, uint64_t begin) {
     struct meter *meter = own_meter();
-    meter->ticks[group] += bench_ticks() - begin;
+    meter->ticks[group] += ticks_now() - begin;
     meter->calls[group]++;
 }
 
 static void timed_scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                          ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
                          int n, ptrdiff_t k, float scale) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->scores(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);
-    note(BENCH_SCORES, begin);
+    note(SHARE_SCORES, begin);
 }
 
 static void timed_values(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
                          ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta);
-    note(BENCH_VALUES, begin);
+    note(SHARE_VALUES, begin);
 }
 
 static void timed_project(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                           ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
                           int n, ptrdiff_t k, bool resume, const float *restrict bias) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->project(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);
-    note(BENCH_PROJECTIONS, begin);
+    note(SHARE_PROJECTIONS, begin);
 }
 
 static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->pack_rows(a, a_stride, src, src_stride, m, k);
-    note(BENCH_PACKING, begin);
+    note(SHARE_PACKING, begin);
 }
 
 static void timed_pack_transposed(float *restrict panel, int n, const float *restrict src,
                                   ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->pack_transposed(panel, n, src, src_stride, n_rows, k);
-    note(BENCH_PACKING, begin);
+    note(SHARE_PACKING, begin);
 }
 
 static bool timed_pack_columns(float *restrict panel, int n, const float *restrict src,
                                ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     bool finite = plain->pack_columns(panel, n, src, src_stride, n_columns, k);
-    note(BENCH_PACKING, begin);
+    note(SHARE_PACKING, begin);
     return finite;
 }
 
 static void timed_softmax(float *restrict s, ptrdiff_t s_stride, ptrdiff_t m, ptrdiff_t n,
                           float *restrict max, float *restrict sum) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->softmax(s, s_stride, m, n, max, sum);
-    note(BENCH_SOFTMAX, begin);
+    note(SHARE_SOFTMAX, begin);
+    own_meter()->exponentials += m * n;
 }
 
 static void timed_merge(float *restrict alpha, float *restrict beta, float *restrict max,
                         float *restrict sum, const float *restrict block_max,
                         const float *restrict block_sum, ptrdiff_t n) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->merge(alpha, beta, max, sum, block_max, block_sum, n);
-    note(BENCH_SOFTMAX, begin);
+    note(SHARE_SOFTMAX, begin);
 }
 
 static void timed_finish(float *restrict inverse, float *restrict lse, const float *restrict max,
                          const float *restrict sum, ptrdiff_t n) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->finish(inverse, lse, max, sum, n);
-    note(BENCH_SOFTMAX, begin);
+    note(SHARE_SOFTMAX, begin);
 }
 
 static void timed_widen_f16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->widen_f16(dst, src, n);
-    note(BENCH_PACKING, begin);
+    note(SHARE_PACKING, begin);
 }
 
 static void timed_widen_bf16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
-    uint64_t begin = bench_ticks();
+    uint64_t begin = ticks_now();
     plain->widen_bf16(dst, src, n);
-    note(BENCH_PACKING, begin);
+    note(SHARE_PACKING, begin);
 }
 
 static struct headwise_kernels timed_table(const struct headwise_kernels *kernels) {
@@ -152,11 +155,11 @@ static struct cost measure_cost(void) {
     plain = &nothing;
     for (int round = 0; round < ROUNDS; round++) {
         struct meter *meter = own_meter();
-        uint64_t counted = meter->ticks[BENCH_SOFTMAX], begin = bench_ticks();
+        uint64_t counted = meter->ticks[SHARE_SOFTMAX], begin = ticks_now();
         for (int i = 0; i < CALLS; i++)
             timed(NULL, NULL, NULL, NULL, NULL, NULL, 0);
-        double outside = (double)(bench_ticks() - begin) / CALLS;
-        double inside = (double)(meter->ticks[BENCH_SOFTMAX] - counted) / CALLS;
+        double outside = (double)(ticks_now() - begin) / CALLS;
+        double inside = (double)(meter->ticks[SHARE_SOFTMAX] - counted) / CALLS;
         if (outside < cost.outside)
             cost = (struct cost){inside, outside};
     }
@@ -164,45 +167,49 @@ static struct cost measure_cost(void) {
 }
 
 /* The shares of a timed call that took elapsed ticks, what the timing itself cost taken off. */
-static struct bench_shares add_up(struct cost cost, uint64_t elapsed, int n_threads) {
-    struct bench_shares shares = {.rest = 1.0};
-    double total = (double)elapsed * n_threads, ticks[BENCH_GROUPS] = {0};
+static struct shares add_up(struct cost cost, uint64_t elapsed, int n_threads) {
+    struct shares shares = {.rest = 1.0};
+    double total = (double)elapsed * n_threads, ticks[SHARE_GROUPS] = {0};
     int n = atomic_load(&n_meters);
     for (int i = 0; i < MAX_METERS && i < n; i++) {
-        for (int g = 0; g < BENCH_GROUPS; g++) {
+        shares.exponentials += meters[i].exponentials;
+        for (int g = 0; g < SHARE_GROUPS; g++) {
             ticks[g] += (double)meters[i].ticks[g] - (double)meters[i].calls[g] * cost.inside;
             total -= (double)meters[i].calls[g] * cost.outside;
         }
     }
-    for (int g = 0; g < BENCH_GROUPS; g++) {
+    for (int g = 0; g < SHARE_GROUPS; g++) {
         shares.share[g] = ticks[g] > 0 ? ticks[g] / total : 0;
         shares.rest -= shares.share[g];
     }
     return shares;
 }
 
-void bench_shares_measure(struct bench_shares *shares, struct bench_call *call) {
+enum headwise_status shares_measure(struct shares *shares, headwise_context *context,
+                                    shares_run_fn *run, void *arg) {
     enum { MIN_CALLS = 3, MAX_CALLS = 200 };
     const double budget_s = 0.05;
     struct cost cost = measure_cost();
-    const struct headwise_kernels *kernels = call->context->kernels;
+    const struct headwise_kernels *kernels = context->kernels;
     struct headwise_kernels timed = timed_table(kernels);
-    double first_s = bench_seconds();
+    enum headwise_status status = HEADWISE_OK;
+    double first_s = seconds_now();
     plain = kernels;
-    call->context->kernels = &timed;
-    for (int i = 0; i < MAX_CALLS; i++) {
+    context->kernels = &timed;
+    for (int i = 0; i < MAX_CALLS && status == HEADWISE_OK; i++) {
         memset(meters, 0, sizeof meters);
-        double begin_s = bench_seconds();
-        uint64_t begin = bench_ticks();
-        bench_call_run(call);
-        uint64_t elapsed = bench_ticks() - begin;
-        double end_s = bench_seconds();
+        double begin_s = seconds_now();
+        uint64_t begin = ticks_now();
+        status = run(arg);
+        uint64_t elapsed = ticks_now() - begin;
+        double end_s = seconds_now();
         if (i == 0 || end_s - begin_s < shares->timed_s) {
-            *shares = add_up(cost, elapsed, headwise_context_threads(call->context));
+            *shares = add_up(cost, elapsed, headwise_context_threads(context));
             shares->timed_s = end_s - begin_s;
         }
         if (i + 1 >= MIN_CALLS && end_s - first_s > budget_s)
             break;
     }
-    call->context->kernels = kernels;
+    context->kernels = kernels;
+    return status;
 }
