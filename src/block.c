@@ -234,7 +234,7 @@ void headwise_block_run(const struct headwise_tile *tile, int64_t index) {
         .n_keys = headwise_min(HEADWISE_KEY_BLOCK,
                                headwise_call_keys(plan->call, tile->batch) - first_key),
         .all_scores = headwise_wants_hidden_scores(plan->call),
-        .streams = tile->n_rows <= plan->sub_rows,
+        .streams = tile->n_rows <= plan->few_rows,
     };
     struct headwise_span span = rows_span(&block, 0, tile->n_rows);
     if (block.all_scores)

@@ -29,7 +29,7 @@ static inline int64_t headwise_tile_head(const struct headwise_tile *tile, int64
 
 /* Rows of the row panels (kernels.h) that the packed queries are: few rows are left as they are. */
 static inline int headwise_tile_row_panel(const struct headwise_tile *tile) {
-    return tile->n_rows > tile->plan->sub_rows ? tile->plan->kernels->row_panel : 1;
+    return tile->n_rows > tile->plan->few_rows ? tile->plan->kernels->row_panel : 1;
 }
 
 /* Packs the tile's queries, as f32, to the worker's scratch. Once per tile. */

@@ -7,6 +7,12 @@
  * every row; beyond this many rows it is below 3 % of the products. */
 enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
 
+/* Rows that meet a key block in one pass: each panel of values comes to the L1 cache once per pass.
+ * 96 rows instead of 24 gain 2 % at 64 columns, 192 gain 10 % at 1024, where a block of keys and
+ * values fills the L2 cache. Under a causal mask or a window all rows of a pass compute what the
+ * first or the last of them sees, so there each pass has FEW_ROWS queries. */
+enum { FEW_ROWS = 24, PASS_ROWS = 96, WIDE_PASS_ROWS = 192, WIDE_HEAD = 1024 };
+
 /* Floats of queries and output state that a task may hold: one megabyte, a share of the L2 cache.
  * Half as much made one head of 1024 pack its keys once per 64 rows. */
 enum { TILE_FLOATS = 256 * 1024 };
@@ -42,6 +48,16 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
     return headwise_min(n, headwise_max(call->n_queries, 1));
 }
 
+/* A multiple of every tile's height: the pass begins at a row panel. */
+static int64_t rows_per_pass(const struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    int64_t rows = call->head_dim + call->value_dim >= WIDE_HEAD ? WIDE_PASS_ROWS : PASS_ROWS;
+    bool slanted = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.window_is_set;
+    if (slanted)
+        rows = headwise_min(rows, FEW_ROWS * headwise_max(call->group, 1));
+    return headwise_round_up(rows, plan->kernels->mr);
+}
+
 static void plan_tiles(struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
     plan->heads_per_task = call->probe.mean_weights ? call->n_kv_heads : 1;
@@ -52,7 +68,8 @@ static void plan_tiles(struct headwise_plan *plan) {
     plan->tile_queries = n > 0 ? headwise_ceil_div(call->n_queries, n) : 1;
     plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
     plan->max_rows = plan->tile_queries * call->group;
-    plan->sub_rows = headwise_max(24 / plan->kernels->mr, 1) * plan->kernels->mr;
+    plan->few_rows = headwise_max(FEW_ROWS / plan->kernels->mr, 1) * plan->kernels->mr;
+    plan->sub_rows = rows_per_pass(plan);
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
 }
 

@@ -27,6 +27,7 @@ struct headwise_plan {
     int64_t split_blocks; /* key blocks per range */
     int64_t max_rows;     /* tile_queries * (largest) group */
     int64_t sub_rows;     /* rows that share one pass over a key block */
+    int64_t few_rows; /* tiles of at most so many rows are memory-bound: nothing is kept packed */
 
     int64_t q_stride;      /* floats per row of packed queries */
     int64_t value_columns; /* value_dim rounded up to whole panels */
