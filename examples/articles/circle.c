@@ -45,7 +45,9 @@ static double run(headwise_context *context, const struct task *task, const floa
     *least = 1;
     for (int i = 0; i < task->n; i++) {
         right += strongest[i] == task->target[i];
-        *least = fmin(*least, (double)weights[i * task->n + task->target[i]]);
+        double weight = (double)weights[i * task->n + task->target[i]];
+        *least =
+            weight < *least ? weight : *least; /* gcc 12 for aarch64 cannot compile fmin() here */
     }
     return right / (double)task->n;
 }

@@ -10,7 +10,7 @@
 #include "support/report.h"
 #include "support/svd.h"
 
-enum { TOKENS = 12, DIM = 8, WIDTH = 64, TARGETS = 200, SHOWN = 5, STEPS = 2000 };
+enum { TOKENS = 12, DIM = 8, WIDTH = 64, TARGETS = 200, SHOWN = 5, STEPS = 500 };
 
 static float values[TOKENS * DIM];
 static float targets[TARGETS][TOKENS * WIDTH];
@@ -90,7 +90,7 @@ static double fitted(headwise_context *context, const float *target) {
         for (int i = 0; i < TOKENS * TOKENS; i++) {
             mean[i] = 0.9 * mean[i] + 0.1 * g[i];
             square[i] = 0.999 * square[i] + 0.001 * g[i] * g[i];
-            logits[i] -= (float)(0.02 * mean[i] / (1 - pow(0.9, step)) /
+            logits[i] -= (float)(0.05 * mean[i] / (1 - pow(0.9, step)) /
                                  (sqrt(square[i] / (1 - pow(0.999, step))) + 1e-12));
         }
     }

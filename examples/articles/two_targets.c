@@ -8,7 +8,7 @@
 #include "support/report.h"
 #include "support/svd.h"
 
-enum { SEQUENCES = 400, TOKENS = 16, DIM = 4, ROWS = SEQUENCES * TOKENS, SEEDS = 40 };
+enum { SEQUENCES = 400, TOKENS = 16, DIM = 4, ROWS = SEQUENCES * TOKENS, SEEDS = 20 };
 
 struct work {
     headwise_context *context;

@@ -24,6 +24,11 @@ static double turn_bound(const float *a, int64_t rows, int64_t columns, double c
     return change / (s[columns - 1] - change) + 1e-12;
 }
 
+/* Written without fmax(), whose maximum over a loop gcc 12 for aarch64 cannot compile. */
+static double larger(double a, double b) {
+    return b > a ? b : a;
+}
+
 static double norm(const double *x, int64_t n) {
     double square = 0;
     for (int64_t i = 0; i < n; i++)
@@ -62,7 +67,7 @@ static void run_fitted(enum headwise_isa isa, const headwise_safetensors *file, 
         struct oracle_result *exact;
         for (int i = 0; i < TOKENS * TOKENS; i++) {
             mask[i] = (float)log(map[i]);
-            rounded = fmax(rounded, bound_rounding(HEADWISE_F32, log(map[i])));
+            rounded = larger(rounded, bound_rounding(HEADWISE_F32, log(map[i])));
         }
         float *y = attend(context, mask, values, weights, &exact, &change);
         /* A weight is exp(logit) over a sum of such: both off by at most the logits' rounding. */
@@ -71,7 +76,7 @@ static void run_fitted(enum headwise_isa isa, const headwise_safetensors *file, 
                            exact->weights_bound[i] + 2.1 * rounded * map[i], "map %d, weight %d", m,
                            i);
         for (int i = 0; i < TOKENS * DIM; i++)
-            largest = fmax(largest, fabs((double)values[i]));
+            largest = larger(largest, fabs((double)values[i]));
         change += 2.1 * rounded * largest * sqrt(TOKENS * DIM);
         compare_expect(100 * (1 - missed_part(y, targets + m * TOKENS * WIDTH, TOKENS, DIM, WIDTH)),
                        percent[m], 100 * turn_bound(y, TOKENS, DIM, change), "map %d", m);
@@ -198,7 +203,7 @@ void seed_run_mixtures(enum headwise_isa isa, const headwise_safetensors *file) 
                                                     : 0;
             mask[i] = (float)log(weight);
             if (weight > 0)
-                rounded = fmax(rounded, bound_rounding(HEADWISE_F32, log(weight)));
+                rounded = larger(rounded, bound_rounding(HEADWISE_F32, log(weight)));
         }
         assert_int_equal(headwise_attention(context, &out, &q, &q, &v, &call), HEADWISE_OK);
         struct oracle_result *exact = oracle_attention(&q, &q, &v, &call);

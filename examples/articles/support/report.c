@@ -67,7 +67,9 @@ double relative_error(const float *a, const float *b, int64_t n) {
 
 double largest_difference(const float *a, const float *b, int64_t n) {
     double largest = 0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+    for (int64_t i = 0; i < n; i++) { /* no fmax(): gcc 12 for aarch64 cannot compile such a loop */
+        double difference = fabs((double)a[i] - (double)b[i]);
+        largest = difference > largest ? difference : largest;
+    }
     return largest;
 }
