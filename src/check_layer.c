@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "alloc.h"
 #include "check.h"
+#include "dynamic.h"
 #include "error.h"
 #include "head_rows.h"
 #include "ragged.h"
@@ -94,6 +96,17 @@ enum headwise_status headwise_check_weight_types(const struct headwise_mha_confi
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "mha: packed_dtype is %s, expected f32, f16, bf16 or i8",
                              headwise_dtype_name(config->packed_dtype));
+    int64_t most_inputs = headwise_max(headwise_max(config->d_model, config->d_memory),
+                                       config->n_heads * config->value_dim);
+    if (config->dynamic_int8 && config->packed_dtype != HEADWISE_I8)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: dynamic_int8 is set, but packed_dtype is %s, expected i8",
+                             headwise_dtype_name(config->packed_dtype));
+    if (config->dynamic_int8 && most_inputs > HEADWISE_DYNAMIC_MOST)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha: dynamic_int8 is set, but a matrix has %lld inputs, expected at "
+                             "most %d",
+                             (long long)most_inputs, HEADWISE_DYNAMIC_MOST);
     if (config->weight_dtype == HEADWISE_I8 && config->packed_dtype != HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "mha: weights are i8, but packed_dtype is %s, expected i8",

@@ -1,6 +1,7 @@
 #include "cpu.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -27,11 +28,17 @@ static unsigned detect(void) {
     unsigned avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
     if ((ebx & avx512) == avx512 && (xcr0 & 0xe6) == 0xe6) /* and opmask, both halves of ZMM */
         features |= HEADWISE_CPU_AVX512;
+    if ((features & HEADWISE_CPU_AVX512) && (ecx & bit_AVX512VNNI))
+        features |= HEADWISE_CPU_VNNI;
     return features;
 }
 #elif defined(__aarch64__)
+#include <sys/auxv.h>
+
 static unsigned detect(void) {
-    return HEADWISE_CPU_NEON;
+    const unsigned long asimddp = 1ul << 20; /* HWCAP_ASIMDDP of the kernel's interface */
+    bool has_dot = (getauxval(AT_HWCAP) & asimddp) != 0;
+    return HEADWISE_CPU_NEON | (has_dot ? HEADWISE_CPU_DOTPROD : 0);
 }
 #else
 static unsigned detect(void) {

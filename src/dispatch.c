@@ -79,6 +79,21 @@ const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa) {
     return headwise_isa_usable(isa) ? tiers[isa].kernels : NULL;
 }
 
+const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
+    unsigned features = headwise_cpu_features();
+#ifdef HEADWISE_HAVE_DOT_AVX512
+    if (isa == HEADWISE_ISA_AVX512 && (features & HEADWISE_CPU_VNNI))
+        return &headwise_dot_avx512;
+#endif
+#ifdef HEADWISE_HAVE_DOT_NEON
+    if (isa == HEADWISE_ISA_NEON && (features & HEADWISE_CPU_DOTPROD))
+        return &headwise_dot_neon;
+#endif
+    (void)isa;
+    (void)features;
+    return NULL;
+}
+
 enum headwise_status headwise_kernels_choose(const struct headwise_kernels **kernels,
                                              enum headwise_isa isa) {
     if (!is_isa(isa))

@@ -7,6 +7,9 @@
 /* The table of a tier that is built and usable here, else NULL. AUTO gives NULL. */
 const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa);
 
+/* The tier's products of bytes where they are built and this processor has them, else NULL. */
+const struct headwise_dot *headwise_dot_get(enum headwise_isa isa);
+
 /* Resolves AUTO by HEADWISE_ISA of the environment, then the best usable tier, and finds the table.
  * HEADWISE_ERR_INVALID: HEADWISE_ISA holds no tier's name, isa is no headwise_isa.
  * HEADWISE_ERR_UNSUPPORTED: not built, or not usable here. The error text is set. */

@@ -195,6 +195,12 @@ static inline float headwise_scale_i8(float largest) {
 typedef void headwise_quantize_i8_fn(int8_t *restrict q, float *restrict scales,
                                      const float *restrict x, ptrdiff_t n);
 
+/* A whole row with one scale: headwise_scale_i8(largest |x[j]|), NaN where an x[j] is not finite;
+ * and its integers: q[j] = x[j] / scale rounded to nearest even, 0 where scale is NaN. */
+typedef float headwise_scale_row_i8_fn(const float *x, ptrdiff_t n);
+typedef void headwise_quantize_row_i8_fn(int8_t *restrict q, const float *restrict x, float scale,
+                                         ptrdiff_t n);
+
 /* A panel of n columns and k rows, columns being rows that were quantised:
  *   dst[t*n + j] = src[t*n + j] * scales[t / HEADWISE_SCALE_GROUP * n + j]      t < k, j < n */
 typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restrict src,
@@ -245,9 +251,34 @@ struct headwise_kernels {
     headwise_narrow_fn *narrow_f16;
     headwise_narrow_fn *narrow_bf16;
     headwise_quantize_i8_fn *quantize_i8;
+    headwise_scale_row_i8_fn *scale_row_i8;
+    headwise_quantize_row_i8_fn *quantize_row_i8;
     headwise_widen_keys_i8_fn *widen_keys_i8;
     headwise_widen_values_i8_fn *widen_values_i8;
 };
+
+/* Where processors multiply bytes, in files with flags and feature bits of their own; the sums are
+ * exact, so that having these or not changes no bit.
+ *
+ * interleave: quads[(t / 4 * n + j) * 4 + t % 4] = t < k ? b[t*n + j] : 0     t < k rounded up to 4
+ * dot, c holding the bits of 32-bit integers:
+ *   c[i*c_stride + j] = (resume ? c[i*c_stride + j] : 0)
+ *                     + sum over t < 4 * n_quads of (a[i*a_stride + t] - offset) * quads[t][j]
+ * offset 128: a is unsigned; offset 0: signed. a is readable up to 4 * n_quads. */
+typedef void headwise_interleave_i8_fn(int8_t *restrict quads, const int8_t *restrict b, int n,
+                                       ptrdiff_t k);
+typedef void headwise_dot_i8_fn(float *restrict c, ptrdiff_t c_stride, const uint8_t *restrict a,
+                                ptrdiff_t a_stride, const int8_t *restrict quads, ptrdiff_t m,
+                                int n, ptrdiff_t n_quads, bool resume);
+
+struct headwise_dot {
+    uint8_t offset;
+    headwise_interleave_i8_fn *interleave;
+    headwise_dot_i8_fn *dot;
+};
+
+extern const struct headwise_dot headwise_dot_avx512; /* AVX-512 VNNI */
+extern const struct headwise_dot headwise_dot_neon;   /* the dot product extension */
 
 extern const struct headwise_kernels headwise_kernels_scalar;
 extern const struct headwise_kernels headwise_kernels_avx2;

@@ -11,6 +11,7 @@ struct headwise_matrix {
     float *bias;   /* padded to whole panels, zeros where there is none */
     float *scales; /* I8: of each column, padded with zeros; else NULL */
     enum headwise_dtype dtype;
+    bool dynamic; /* I8: its inputs are rounded to integers too (dynamic.h) */
     int64_t k, n;
     size_t panels_bytes, bias_bytes; /* scales take bias_bytes too */
 };

@@ -85,6 +85,7 @@ static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_cont
         status =
             headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs);
+        parts[i].matrix->dynamic = config->dynamic_int8;
     }
     return status;
 }
@@ -177,4 +178,8 @@ size_t headwise_mha_weight_bytes(const headwise_mha *mha) {
     for (int i = 0; i < 4; i++)
         bytes += matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->bias_bytes : 0);
     return bytes;
+}
+
+bool headwise_mha_dynamic_int8(const headwise_mha *mha) {
+    return mha->o.dynamic;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "dynamic.h"
 #include "plan.h"
 
 /* A task's share of x, at most BLOCK_ROWS rows (a multiple of every tier's tile) of SLICE_K inputs,
@@ -11,8 +12,10 @@
  * with one pass over all panels before the next, three outputs of width 768 took 10 % longer. */
 enum { BLOCK_ROWS = 288, BLOCK_K = 256, SLICE_K = 1024, X_STRIDE = BLOCK_K + 16 };
 
-/* Floats of x, 32 KB. */
-enum { FEW_ROWS_FLOATS = 8 * 1024 };
+/* Floats of x, 32 KB; and rows of contributions that a task forms. */
+enum { FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
+
+_Static_assert((int)BLOCK_ROWS <= (int)HEADWISE_DYNAMIC_ROWS, "a task's rows are rounded together");
 
 void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
     projection->n_panels = 0;
@@ -39,7 +42,10 @@ int64_t headwise_projection_tasks(const struct headwise_projection *projection) 
 }
 
 int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
-    return BLOCK_ROWS * X_STRIDE * (SLICE_K / BLOCK_K) + BLOCK_K * (int64_t)kernels->nr;
+    int64_t tile = TILE_ROWS * (int64_t)kernels->nr;
+    return headwise_max(BLOCK_ROWS * X_STRIDE * (SLICE_K / BLOCK_K) +
+                            BLOCK_K * (int64_t)kernels->nr,
+                        headwise_dynamic_floats(kernels) + tile);
 }
 
 /* Inputs per pass where rows are few and the weights come from memory: as many as leave x in the L1
@@ -88,11 +94,20 @@ static struct slice take_slice(const struct headwise_projection *projection, int
                           .buffer = scratch + SLICE_K / BLOCK_K * pass_floats};
 }
 
+/* What run_panels does with each panel of an output, from column c on. */
+struct work {
+    const struct headwise_projection *projection;
+    int64_t row, m;
+    const struct slice *slice;
+    const struct headwise_dynamic *dynamic; /* layers that round x; else NULL */
+};
+
 /* The panel of an output that begins at column c, for m rows from row on. */
-static void run_panel(const struct headwise_projection *projection,
-                      const struct headwise_projection_output *output, const struct slice *slice,
-                      int64_t row, int64_t m, int64_t c) {
+static void run_panel(const struct work *work, const struct headwise_projection_output *output,
+                      int64_t c) {
+    const struct headwise_projection *projection = work->projection;
     const struct headwise_matrix *matrix = output->matrix;
+    const struct slice *slice = work->slice;
     const float *x = slice->x;
     int64_t t = slice->first;
     do { /* once without inputs: the bias */
@@ -104,17 +119,33 @@ static void run_panel(const struct headwise_projection *projection,
                                                    .resume = t > 0,
                                                    .ends = t + k == projection->k,
                                                    .bias = matrix->bias + c};
-        headwise_matrix_multiply(&part, projection->kernels, output->y + row * output->y_stride + c,
-                                 output->y_stride, x, slice->stride, slice->a_rows, m,
-                                 slice->buffer);
+        headwise_matrix_multiply(&part, projection->kernels,
+                                 output->y + work->row * output->y_stride + c, output->y_stride, x,
+                                 slice->stride, slice->a_rows, work->m, slice->buffer);
         x += slice->pass_floats;
         t += k;
     } while (t < slice->end);
 }
 
+/* The same for layers that round x, in the slice's one pass. */
+static void run_dynamic_panel(const struct work *work,
+                              const struct headwise_projection_output *output, int64_t c) {
+    const struct headwise_matrix *matrix = output->matrix;
+    int64_t t = work->slice->first, k = work->slice->end - t;
+    const struct headwise_matrix_slice part = {.matrix = matrix,
+                                               .c = c,
+                                               .t = t,
+                                               .k = k,
+                                               .resume = t > 0,
+                                               .ends = t + k == work->projection->k,
+                                               .bias = matrix->bias + c};
+    headwise_dynamic_multiply(work->dynamic, &part, output->y + work->row * output->y_stride + c,
+                              output->y_stride);
+}
+
 /* Panels first ... last-1, counted over all outputs. */
-static void run_panels(const struct headwise_projection *projection, const struct slice *slice,
-                       int64_t row, int64_t m, int64_t first, int64_t last) {
+static void run_panels(const struct work *work, int64_t first, int64_t last) {
+    const struct headwise_projection *projection = work->projection;
     int nr = projection->kernels->nr;
     int64_t before = 0; /* panels of the outputs before this one */
     for (int i = 0; i < projection->n_outputs; i++) {
@@ -122,10 +153,31 @@ static void run_panels(const struct headwise_projection *projection, const struc
         int64_t n_panels = headwise_ceil_div(output->matrix->n, nr);
         int64_t from = headwise_max(first - before, 0);
         int64_t to = headwise_min(last - before, n_panels);
-        for (int64_t panel = from; panel < to; panel++)
-            run_panel(projection, output, slice, row, m, panel * nr);
+        for (int64_t panel = from; panel < to; panel++) {
+            if (work->dynamic)
+                run_dynamic_panel(work, output, panel * nr);
+            else
+                run_panel(work, output, panel * nr);
+        }
         before += n_panels;
     }
+}
+
+/* All of a task of layers that round x. */
+static void run_dynamic(struct work *work, struct slice *slice, int64_t first, int64_t last,
+                        float *scratch) {
+    const struct headwise_projection *projection = work->projection;
+    const struct headwise_dynamic dynamic = {projection->kernels,
+                                             projection->x + work->row * projection->x_stride,
+                                             projection->x_stride, work->m, scratch};
+    work->dynamic = &dynamic;
+    headwise_dynamic_begin(&dynamic, projection->k);
+    do {
+        slice->first = slice->end;
+        slice->end = headwise_min(slice->first + headwise_dynamic_inputs(work->m), projection->k);
+        headwise_dynamic_round(&dynamic, slice->first, slice->end - slice->first);
+        run_panels(work, first, last);
+    } while (slice->end < projection->k);
 }
 
 void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
@@ -136,8 +188,13 @@ void headwise_projection_run(const struct headwise_projection *projection, int64
     int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
     float *copy = projection->scratch + worker * headwise_projection_floats(projection->kernels);
     struct slice slice = {.end = 0};
+    struct work work = {projection, row, m, &slice, NULL};
+    if (projection->n_outputs > 0 && projection->outputs[0].matrix->dynamic) {
+        run_dynamic(&work, &slice, first, last, copy);
+        return;
+    }
     do {
         slice = take_slice(projection, row, m, slice.end, copy);
-        run_panels(projection, &slice, row, m, first, last);
+        run_panels(&work, first, last);
     } while (slice.end < projection->k);
 }

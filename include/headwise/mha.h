@@ -93,6 +93,16 @@ struct headwise_mha_config {
     const float *scales_k;
     const float *scales_v;
     const float *scales_o;
+
+    /* packed_dtype I8 only: what is multiplied with the weights (x, memory, the heads' outputs) is
+     * rounded to integers too, each row with one scale = largest magnitude / 127 of its own, so that
+     * products and sums are those of integers, exact and the same on every tier:
+     *   y = integer sum * (row's scale * output's scale) + bias, each operation rounded.
+     * A component is off by at most half its row's scale; a row that is not finite gives NaN. Many
+     * rows are faster than with F32 where the processor multiplies bytes (AVX-512 VNNI, NEON's dot
+     * product), and about as fast elsewhere. At most 131072 inputs. Contributions are of rounded
+     * outputs, so that they sum to y; headwise_contribution_gram() takes outputs as they are. */
+    bool dynamic_int8;
 };
 
 typedef struct headwise_mha headwise_mha;
@@ -105,7 +115,8 @@ typedef struct headwise_mha headwise_mha;
  * overflows, H is not divisible by Hkv, d_model not by H where head_dim is 0, a type is not
  * allowed, rotary or norm do not fit as said above, a norm has a bias but no weights, weights are
  * I8 but packed_dtype is not, a scale is not as said, a weight does not fit packed_dtype (beyond
- * 65504 in F16, beyond f32's range once rounded in BF16, not finite in I8).
+ * 65504 in F16, beyond f32's range once rounded in BF16, not finite in I8), dynamic_int8 without
+ * I8 or with more than 131072 inputs.
  * HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
 HEADWISE_API enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
                                                       const struct headwise_mha_config *config);
@@ -143,6 +154,7 @@ HEADWISE_API int64_t headwise_mha_value_dim(const headwise_mha *mha);
  * not be NULL. */
 HEADWISE_API enum headwise_dtype headwise_mha_packed_dtype(const headwise_mha *mha);
 HEADWISE_API size_t headwise_mha_weight_bytes(const headwise_mha *mha);
+HEADWISE_API bool headwise_mha_dynamic_int8(const headwise_mha *mha);
 
 #ifdef __cplusplus
 }

@@ -39,6 +39,8 @@ headwise_widen_fn headwise_widen_bf16_avx2;
 headwise_narrow_fn headwise_narrow_f16_avx2;
 headwise_narrow_fn headwise_narrow_bf16_avx2;
 headwise_quantize_i8_fn headwise_quantize_i8_avx2;
+headwise_scale_row_i8_fn headwise_scale_row_i8_avx2;
+headwise_quantize_row_i8_fn headwise_quantize_row_i8_avx2;
 headwise_widen_keys_i8_fn headwise_widen_keys_i8_avx2;
 headwise_widen_values_i8_fn headwise_widen_values_i8_avx2;
 

@@ -41,6 +41,8 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .narrow_f16 = headwise_narrow_f16_avx512,
     .narrow_bf16 = headwise_narrow_bf16_avx512,
     .quantize_i8 = headwise_quantize_i8_avx512,
+    .scale_row_i8 = headwise_scale_row_i8_avx512,
+    .quantize_row_i8 = headwise_quantize_row_i8_avx512,
     .widen_keys_i8 = headwise_widen_keys_i8_avx512,
     .widen_values_i8 = headwise_widen_values_i8_avx512,
 };

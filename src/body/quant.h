@@ -5,19 +5,28 @@
  * even
  */
 
+float headwise_scale_row_i8_simd(const float *x, ptrdiff_t n) {
+    vec magnitude = broadcast(0.0f);
+    for (ptrdiff_t j = 0; j < n; j += LANES)
+        magnitude = select_magnitude(load_first(x + j, n - j), magnitude);
+    return scale_of(magnitude);
+}
+
+void headwise_quantize_row_i8_simd(int8_t *restrict q, const float *restrict x, float scale,
+                                   ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j += LANES) {
+        vec part = divide(load_first(x + j, n - j), broadcast(scale));
+        store_integers(q + j, select_nan(part, broadcast(0.0f), part), n - j);
+    }
+}
+
 void headwise_quantize_i8_simd(int8_t *restrict q, float *restrict scales, const float *restrict x,
                                ptrdiff_t n) {
     for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
         ptrdiff_t count = n - first < HEADWISE_SCALE_GROUP ? n - first : HEADWISE_SCALE_GROUP;
-        vec magnitude = broadcast(0.0f);
-        for (ptrdiff_t j = 0; j < count; j += LANES)
-            magnitude = select_magnitude(load_first(x + first + j, count - j), magnitude);
-        float scale = scale_of(magnitude);
+        float scale = headwise_scale_row_i8_simd(x + first, count);
         scales[first / HEADWISE_SCALE_GROUP] = scale;
-        for (ptrdiff_t j = 0; j < count; j += LANES) {
-            vec part = divide(load_first(x + first + j, count - j), broadcast(scale));
-            store_integers(q + first + j, select_nan(part, broadcast(0.0f), part), count - j);
-        }
+        headwise_quantize_row_i8_simd(q + first, x + first, scale, count);
     }
 }
 

@@ -41,6 +41,8 @@ const struct headwise_kernels headwise_kernels_neon = {
     .narrow_f16 = headwise_narrow_f16_neon,
     .narrow_bf16 = headwise_narrow_bf16_neon,
     .quantize_i8 = headwise_quantize_i8_neon,
+    .scale_row_i8 = headwise_scale_row_i8_neon,
+    .quantize_row_i8 = headwise_quantize_row_i8_neon,
     .widen_keys_i8 = headwise_widen_keys_i8_neon,
     .widen_values_i8 = headwise_widen_values_i8_neon,
 };

@@ -18,6 +18,8 @@ static inline float scale_of(vec magnitude) {
 }
 
 #define headwise_quantize_i8_simd headwise_quantize_i8_neon
+#define headwise_scale_row_i8_simd headwise_scale_row_i8_neon
+#define headwise_quantize_row_i8_simd headwise_quantize_row_i8_neon
 #define headwise_widen_keys_i8_simd headwise_widen_keys_i8_neon
 #define headwise_widen_values_i8_simd headwise_widen_values_i8_neon
 #include "body/quant.h"

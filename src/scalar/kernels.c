@@ -41,6 +41,8 @@ const struct headwise_kernels headwise_kernels_scalar = {
     .narrow_f16 = headwise_narrow_f16_scalar,
     .narrow_bf16 = headwise_narrow_bf16_scalar,
     .quantize_i8 = headwise_quantize_i8_scalar,
+    .scale_row_i8 = headwise_scale_row_i8_scalar,
+    .quantize_row_i8 = headwise_quantize_row_i8_scalar,
     .widen_keys_i8 = headwise_widen_keys_i8_scalar,
     .widen_values_i8 = headwise_widen_values_i8_scalar,
 };

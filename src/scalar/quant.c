@@ -7,7 +7,7 @@ static int8_t round_to_integer(float x) {
     return (int8_t)(above - 0x1.8p23f);
 }
 
-static float scale_of(const float *x, ptrdiff_t n) {
+float headwise_scale_row_i8_scalar(const float *x, ptrdiff_t n) {
     float largest = 0.0f;
     for (ptrdiff_t j = 0; j < n; j++) {
         float magnitude = fabsf(x[j]);
@@ -18,14 +18,19 @@ static float scale_of(const float *x, ptrdiff_t n) {
     return headwise_scale_i8(largest);
 }
 
+void headwise_quantize_row_i8_scalar(int8_t *restrict q, const float *restrict x, float scale,
+                                     ptrdiff_t n) {
+    for (ptrdiff_t j = 0; j < n; j++)
+        q[j] = isnan(scale) ? 0 : round_to_integer(x[j] / scale);
+}
+
 void headwise_quantize_i8_scalar(int8_t *restrict q, float *restrict scales,
                                  const float *restrict x, ptrdiff_t n) {
     for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
-        ptrdiff_t end = n - first < HEADWISE_SCALE_GROUP ? n : first + HEADWISE_SCALE_GROUP;
-        float scale = scale_of(x + first, end - first);
+        ptrdiff_t count = n - first < HEADWISE_SCALE_GROUP ? n - first : HEADWISE_SCALE_GROUP;
+        float scale = headwise_scale_row_i8_scalar(x + first, count);
         scales[first / HEADWISE_SCALE_GROUP] = scale;
-        for (ptrdiff_t j = first; j < end; j++)
-            q[j] = isnan(scale) ? 0 : round_to_integer(x[j] / scale);
+        headwise_quantize_row_i8_scalar(q + first, x + first, scale, count);
     }
 }
 
