@@ -104,6 +104,17 @@ static void nan_scale(struct scene *scene) {
     scene->scales[2][0] = NAN;
 }
 
+static void dynamic_f16(struct scene *scene) {
+    use_f32(scene, HEADWISE_F16);
+    scene->config.dynamic_int8 = true;
+}
+static void dynamic_of_many_inputs(struct scene *scene) {
+    use_f32(scene, HEADWISE_I8);
+    scene->config.dynamic_int8 = true;
+    scene->config.d_model = 131073;
+    scene->config.n_heads = scene->config.head_dim = 1;
+}
+
 static const struct {
     const char *name;
     spoil_fn *spoil;
@@ -133,6 +144,9 @@ static const struct {
      "mha: scales_o[11] is -1, expected a positive finite number"},
     {"infinite scale", infinite_scale,
      "mha: scales_q[1] is inf, expected a positive finite number"},
+    {"dynamic f16", dynamic_f16, "mha: dynamic_int8 is set, but packed_dtype is f16, expected i8"},
+    {"dynamic of many inputs", dynamic_of_many_inputs,
+     "mha: dynamic_int8 is set, but a matrix has 131073 inputs, expected at most 131072"},
     {"nan scale", nan_scale, "mha: scales_v[0] is nan, expected a positive finite number"},
 };
 

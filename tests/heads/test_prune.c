@@ -180,6 +180,7 @@ static void pruned_has_the_bits_of_gated(enum headwise_isa isa) {
             int64_t drop[MOST_HEADS], n = 0;
             config.weight_dtype = variant == 3 ? HEADWISE_BF16 : HEADWISE_F32;
             config.packed_dtype = kept_types[variant % 4];
+            config.dynamic_int8 = variant == 5;
             layer_fill_weights(&rng, &config, variant % 2 == 0);
             add_positions(&rng, &config, rotary, variant);
             for (int64_t h = config.n_heads - 1; h >= 0; h--) /* any order will do */

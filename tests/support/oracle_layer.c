@@ -25,6 +25,12 @@ static double weight(const struct headwise_mha_config *c, const void *w, int64_t
     return half_load(c->weight_dtype, w, at);
 }
 
+/* How far rounding to integers may move a component of a row, where the row's largest magnitude is
+ * that: half the scale, which is a rounded quotient, as the component over it is. */
+static double half_step(double largest) {
+    return fabs(largest) / 254 * (1 + 0x1p-20) + BOUND_NORMAL;
+}
+
 /* Rows of x times a matrix: one rounding a term, one for I8's scale, one for the bias. Result
  * [B][heads][rows][dim], with past rows first where there are any (they are as exact as their
  * type). */
@@ -34,7 +40,12 @@ static struct field project(const struct headwise_mha_config *c, const struct he
     int64_t batch = x->size[0], rows = x->size[2], n_in = x->size[3];
     int64_t n_past = past != NULL ? past->size[2] : 0;
     struct field f = make_field(batch * heads * (n_past + rows) * dim);
+    double *half_steps = guard_plain((size_t)(batch * rows), sizeof(double));
     int64_t at = 0;
+    for (int64_t i = 0; c->dynamic_int8 && i < batch * rows; i++)
+        for (int64_t t = 0; t < n_in; t++)
+            half_steps[i] =
+                fmax(half_steps[i], half_step(oracle_load(x, i / rows, 0, i % rows, t)));
     for (int64_t b = 0; b < batch; b++)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t r = 0; r < n_past + rows; r++)
@@ -43,16 +54,18 @@ static struct field project(const struct headwise_mha_config *c, const struct he
                         f.value[at] = oracle_load(past, b, h, r, d);
                         continue;
                     }
-                    double sum = 0, magnitude = 0;
+                    double sum = 0, magnitude = 0, rounded = 0;
                     for (int64_t t = 0; t < n_in; t++) {
-                        double term = oracle_load(x, b, 0, r - n_past, t) *
-                                      weight(c, w, heads * dim, n_in, h * dim + d, t);
-                        sum += term;
-                        magnitude += fabs(term);
+                        double value = oracle_load(x, b, 0, r - n_past, t);
+                        double factor = weight(c, w, heads * dim, n_in, h * dim + d, t);
+                        sum += value * factor;
+                        magnitude += fabs(value * factor);
+                        rounded += half_steps[b * rows + r - n_past] * fabs(factor);
                     }
+                    magnitude += rounded;
                     double add = bias != NULL ? (double)bias[h * dim + d] : 0;
                     f.value[at] = sum + add;
-                    f.bound[at] = bound_gamma((double)n_in + 1) * magnitude +
+                    f.bound[at] = rounded + bound_gamma((double)n_in + 1) * magnitude +
                                   BOUND_U * fabs(sum + add) + BOUND_TINY;
                 }
     return f;
@@ -82,7 +95,12 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
     for (int64_t b = 0; b < r->batch; b++)
         for (int64_t i = 0; i < r->queries; i++)
             for (int64_t e = 0; e < r->out_dim; e++) {
-                double total = 0, all_magnitude = 0, all_carried = 0;
+                double total = 0, all_magnitude = 0, all_carried = 0, step = 0;
+                for (int64_t h = 0; c->dynamic_int8 && h < r->heads; h++)
+                    for (int64_t d = 0; d < r->value_dim; d++) {
+                        int64_t o = ((b * r->heads + h) * r->queries + i) * r->value_dim + d;
+                        step = fmax(step, half_step(fabs(r->y[o]) + r->y_bound[o]));
+                    }
                 for (int64_t h = 0; h < r->heads; h++) {
                     int64_t row = (b * r->heads + h) * r->queries + i;
                     double sum = 0, magnitude = 0, carried = 0;
@@ -91,7 +109,7 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
                         double o = r->y[row * r->value_dim + d];
                         sum += o * w;
                         magnitude += fabs(o * w);
-                        carried += r->y_bound[row * r->value_dim + d] * fabs(w);
+                        carried += (r->y_bound[row * r->value_dim + d] + step) * fabs(w);
                     }
                     parts.value[row * r->out_dim + e] = sum;
                     double roundings =
