@@ -20,7 +20,7 @@ void headwise_interleave_i8_neon(int8_t *restrict quads, const int8_t *restrict 
 /* acc += b times the lane's four bytes of a; lane is a constant at every call. */
 static inline __attribute__((always_inline)) int32x4_t dot_lane(int32x4_t acc, int8x16_t b,
                                                                 int8x16_t a, const int lane) {
-    __asm__(".arch_extension dotprod\n\tsdot %0.4s, %1.16b, %2.4b[%3]"
+    __asm__(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.4b[%3]"
             : "+w"(acc)
             : "w"(b), "w"(a), "i"(lane));
     return acc;
