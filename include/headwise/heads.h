@@ -37,7 +37,9 @@ headwise_mha_project(headwise_context *context, const headwise_mha *mha,
  * diagonal; 0 beside a head whose weights are all the same up to f32 rounding (variance below 1e-12
  * of the mean square), or where no entry is left; NaN where a weight is NaN.
  *   q (B, H, S, D), k (B, Hkv, L, D), options as in headwise_attention(), or NULL; past_value,
- *   present_*, head_gates, positions and the probe have no effect.
+ *   present_*, head_gates, positions and the probe have no effect. Of a layer they come from
+ *   headwise_mha_project() with the same options; where groups are uneven (prune.h) give each query
+ *   head a copy of its keys, Hkv = H.
  * The maps are computed in blocks of queries and never kept: about 8 MB, or O(B H T) where a single
  * query is more, taken from the context's allocator and given back. Sums are float64, in an order
  * that does not depend on the number of threads: the same bits for any, and on every tier but
@@ -103,6 +105,8 @@ struct headwise_twin_limits {
  *              where heads work against each other.
  *   twin[h]    the head that stays longer than h and is most like it, among those within the
  *              limits; -1 for none. By the correlation where its limit is set, else by the cosine.
+ *              (Whether it can take over shows the output of the pruned layer: see merge_into.)
+ *
  * correlation may be NULL where its limit is 0; limits may be NULL: no twins; change and twin may
  * be NULL where not wanted. O(n_heads^3) operations, no memory. HEADWISE_ERR_INVALID: a pointer is
  * NULL that may not be, n_heads is negative, a limit is outside [0, 1], gram has a number that is

@@ -19,12 +19,13 @@ enum headwise_score_stage {
 /* Every pointer is an output the caller owns, a contiguous f32 array, or NULL where not wanted.
  * B batch, H query heads, S queries, T keys (past included). Outputs must not overlap one another
  * or any input. They come from the same pass that computes y: asking for any of them changes no bit
- * of y. After a failing call their contents are unchanged. A row that sees no key has weights 0 and
- * log-sum-exp -inf (masked scores all -inf). */
+ * of y. After a failing call their contents are unchanged. A row that sees no key has weights 0,
+ * masked scores -inf, and log-sum-exp -inf, or the head's sink where there is one. */
 struct headwise_probe {
     size_t size; /* sizeof(struct headwise_probe) */
 
-    float *weights;      /* [B][H][S][T]: softmax of the scores, before head gates; rows sum to 1 */
+    float *weights;      /* [B][H][S][T]: softmax of the scores, before head gates; rows sum to 1,
+                          * with a sink to less */
     float *mean_weights; /* [B][S][T]: weights averaged over the H heads, added in head order */
 
     float *scores; /* [B][H][S][T], taken at score_stage. Stages 0 and 1 compute every score, also

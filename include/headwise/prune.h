@@ -15,8 +15,10 @@ struct headwise_prune_options {
     const int64_t *heads; /* [n_heads]: numbers of the heads to drop, in any order, each once */
     int64_t n_heads;      /* 0 ... all of them */
     /* [n_heads] or NULL. merge_into[i] >= 0: the head with that number, which stays, takes over:
-     * the rows of W_O of heads[i] are added to its own, so that it speaks for both. Good where the
-     * outputs of both heads are nearly the same. -1: nobody takes over. */
+     * the rows of W_O of heads[i] are added to its own, so that it speaks for both, and y changes
+     * by (output of the heir - output of heads[i]) times those rows. Good where the outputs of both
+     * heads are nearly the same, which maps that are alike do not tell: their W_V must agree too,
+     * as in heads that share a kv head. -1: nobody takes over. */
     const int64_t *merge_into;
 };
 
@@ -65,9 +67,8 @@ enum headwise_mha_part {
 /* Copies the weights of a part, as f32, to a contiguous array of the layout, and its bias (zeros
  * where the layer has none) to out numbers; each may be NULL. What is kept as f32 has its bits, f16
  * and bf16 convert back to theirs, and I8 gives integer * scale. headwise_mha_create() on these
- * arrays, with packed_dtype, group_sizes, head_numbers and (I8) headwise_mha_scales(), gives a layer
- * with the same bits.
- * HEADWISE_ERR_INVALID: mha is NULL, part or layout is none. */
+ * arrays, with packed_dtype, group_sizes, head_numbers and (I8) headwise_mha_scales(), gives a
+ * layer with the same bits. HEADWISE_ERR_INVALID: mha is NULL, part or layout is none. */
 HEADWISE_API enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights,
                                                        float *bias, enum headwise_mha_part part,
                                                        enum headwise_layout layout);

@@ -13,7 +13,8 @@ extern "C" {
  * gates; they need O(S) memory and change no bit of y. p is the query's position on the axis of the
  * keys, so that j = p is the token itself. Where a sink takes part the weights of a row sum to less
  * than 1, and the sums below run over the keys alone. A row that sees no key has 0 everywhere and
- * -1 as strongest; a row with a NaN weight has NaN. */
+ * -1 as strongest; a row with a NaN weight has NaN, and as strongest the key with the largest score
+ * that is a number. */
 struct headwise_statistics {
     size_t size; /* sizeof(struct headwise_statistics) */
 
