@@ -23,10 +23,13 @@ static enum headwise_status add_sinks(const struct headwise_io_plan *plan,
 
 static enum headwise_status add_slopes(const struct headwise_io_plan *plan,
                                        struct headwise_model_layer *layer) {
-    layer->slopes = calloc((size_t)plan->n_heads, sizeof *layer->slopes);
+    const int64_t *numbers = plan->heads.numbers;
+    layer->slopes = calloc((size_t)plan->heads.n_all, sizeof *layer->slopes);
     if (!layer->slopes)
         return no_memory(plan);
-    headwise_alibi_slopes(layer->slopes, plan->n_heads);
+    headwise_alibi_slopes(layer->slopes, plan->heads.n_all);
+    for (int64_t h = 0; numbers && h < plan->n_heads; h++)
+        layer->slopes[h] = layer->slopes[numbers[h]];
     for (int64_t h = 0; plan->family->slopes_scaled && h < plan->n_heads; h++)
         layer->slopes[h] *= layer->options.scale;
     layer->options.alibi_slopes = layer->slopes;
@@ -48,7 +51,7 @@ static enum headwise_status find_table(const struct headwise_io_plan *plan,
         n_buckets = table->tensor->shape[0];
     enum headwise_status status = headwise_io_config_integer(
         &plan->settings, "relative_attention_num_buckets", 1, &n_buckets);
-    int64_t shape[2] = {n_buckets, plan->n_heads};
+    int64_t shape[2] = {n_buckets, plan->heads.n_all};
     return status ? status
                   : headwise_io_expect_shape(plan->model, table, 2, shape, "buckets, heads");
 }
@@ -69,16 +72,21 @@ static enum headwise_status add_relative(const struct headwise_io_plan *plan,
     if (status)
         return status;
     float *values = calloc(table.tensor->n_elements, sizeof *values);
-    layer->relative = calloc((size_t)plan->n_heads * (2 * (size_t)reach + 1), sizeof(float));
+    size_t columns = 2 * (size_t)reach + 1;
+    layer->relative = calloc((size_t)plan->heads.n_all * columns, sizeof(float));
     if (!values || !layer->relative)
         status = no_memory(plan);
     if (!status)
         status = headwise_safetensors_read_f32(values, table.file, table.tensor);
-    if (!status && headwise_t5_bias(layer->relative, values, table.tensor->shape[0], plan->n_heads,
-                                    !plan->part->causal, reach))
+    if (!status && headwise_t5_bias(layer->relative, values, table.tensor->shape[0],
+                                    plan->heads.n_all, !plan->part->causal, reach))
         status = headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": %s",
                                   headwise_io_files_path(&plan->model->files, &table),
                                   table.tensor->name, headwise_last_error());
+    for (int64_t h = 0; !status && plan->heads.numbers && h < plan->n_heads; h++)
+        memmove(layer->relative + (size_t)h * columns,
+                layer->relative + (size_t)plan->heads.numbers[h] * columns,
+                columns * sizeof(float));
     free(values);
     layer->options.relative_bias = layer->relative;
     layer->options.relative_reach = reach;

@@ -94,15 +94,15 @@ static const struct headwise_io_part svtr[] = {
  * the one with the most telling marks comes first. */
 const struct headwise_io_family headwise_io_families[] = {
     {.name = "bert", .model_types = "bert|roberta|xlm-roberta|camembert",
-     .prefixes = "bert.|roberta.|", PARTS(bert), .biases = QKVO, .pruned_heads = true,
+     .prefixes = "bert.|roberta.|", PARTS(bert), .biases = QKVO,
      .buffers = "output.LayerNorm.weight|output.LayerNorm.bias|output.LayerNorm.gamma|"
                 "output.LayerNorm.beta",
      .must_key = "position_embedding_type", .must_value = "absolute"},
     {.name = "distilbert", .model_types = "distilbert", .prefixes = "distilbert.|",
-     PARTS(distilbert), .biases = QKVO, .pruned_heads = true},
+     PARTS(distilbert), .biases = QKVO},
     {.name = "gpt2", .model_types = "gpt2", .prefixes = "transformer.|", PARTS(gpt2),
      .buffers = MASK_BUFFERS, .conv1d = true, .twin = "mingpt", .biases = QKVO,
-     .pruned_heads = true, .scaled_key = "scale_attn_weights",
+     .scaled_key = "scale_attn_weights",
      .inverse_key = "scale_attn_by_inverse_layer_idx"},
     {.name = "mingpt", .model_types = "mingpt", .prefixes = "transformer.|", PARTS(gpt2),
      .buffers = MASK_BUFFERS, .maybe_biases = QKVO},

@@ -64,6 +64,7 @@ struct headwise_io_part {
 };
 
 #define HEADWISE_IO_LAYERS_KEY "num_hidden_layers|n_layer|n_layers|num_layers"
+#define HEADWISE_IO_KV_HEADS_KEY "num_key_value_heads|num_kv_heads|n_head_kv"
 #define HEADWISE_IO_HEADS_KEY "num_attention_heads|n_head|num_heads|n_heads"
 
 /* Numbers hold where config.json has none; what is 0 or NULL the family does not have. */
@@ -82,7 +83,6 @@ struct headwise_io_family {
     const char *twin;     /* the family with the same names whose matrices are [out][in] */
     bool grouped_heads;   /* num_key_value_heads may be less than the heads */
     bool multi_query_key; /* new_decoder_architecture and multi_query tell the kv heads: Falcon */
-    bool pruned_heads;    /* pruned_heads may list heads that a layer lacks */
 
     unsigned biases;      /* matrices that have one */
     const char *bias_key; /* where this is true those of key_biases have one too */

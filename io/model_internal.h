@@ -24,6 +24,15 @@ struct headwise_model {
 /* Longest tensor name that the tables can make, with its end. */
 enum { HEADWISE_IO_NAME = 160 };
 
+/* Which of a layer's heads are left; model_pruned.c. NULL in a layer that has lost none. */
+struct headwise_io_heads {
+    int64_t n_all, n_all_kv; /* before pruning */
+    int64_t *numbers;        /* [n_heads], increasing */
+    int64_t *kv_numbers;     /* [n_kv_heads]: those that one of them reads */
+    int64_t *group_sizes;    /* [n_kv_heads] */
+    int64_t *ends;           /* [n_kv_heads]: heads that read this kv head or one before it */
+};
+
 /* What a layer is, filled in from top to bottom. */
 struct headwise_io_plan {
     headwise_model *model;
@@ -40,6 +49,7 @@ struct headwise_io_plan {
 
     /* model_sizes.c */
     int64_t n_heads, n_kv_heads, head_dim, d_model, d_memory, d_out;
+    struct headwise_io_heads heads; /* those that n_heads counts */
 
     /* model_options.c */
     bool sliding; /* the layer has a window */
@@ -75,6 +85,29 @@ enum headwise_status headwise_io_plan_sizes(struct headwise_io_plan *plan);
 enum headwise_status headwise_io_expect_shape(const headwise_model *model,
                                               const struct headwise_io_tensor *tensor, int rank,
                                               const int64_t *shape, const char *why);
+
+/* model_pruned.c: the heads that pruned_heads in config.json or the metadata takes from the layer:
+ * *n of them; *flags [n_all] is new and true for each, or NULL where there are none. */
+enum headwise_status headwise_io_pruned_flags(const struct headwise_io_plan *plan, int64_t n_all,
+                                              bool **flags, int64_t *n);
+
+/* Sets n_heads, n_kv_heads and heads to what is left of n_all heads on n_all_kv kv heads. flags
+ * NULL: all. At least one must be left. */
+enum headwise_status headwise_io_plan_keep(struct headwise_io_plan *plan, int64_t n_all,
+                                           int64_t n_all_kv, const bool *flags);
+void headwise_io_heads_free(struct headwise_io_heads *heads);
+
+/* The layer's key in pruned_heads: its number, after the part's name where that is not the
+ * family's first: "3", "cross.0". */
+void headwise_io_pruned_key(char key[48], const struct headwise_io_plan *plan);
+
+/* model_layer.c: part, names and sizes of a layer. Free plan->heads, also after a failure. */
+enum headwise_status headwise_io_plan_make(struct headwise_io_plan *plan, headwise_model *model,
+                                           const char *part, int64_t index);
+
+/* model_weights.c: the first row of head h's head_dim rows of matrix m (0 q, 1 k, 2 v) in its
+ * tensor. */
+int64_t headwise_io_first_row(const struct headwise_io_plan *plan, int m, int64_t h);
 
 /* model_weights.c: contiguous [out][in] matrices and f32 biases of the layer, to be freed. */
 struct headwise_io_weights {

@@ -24,6 +24,14 @@ static enum headwise_status begin_plan(struct headwise_io_plan *plan, headwise_m
     return HEADWISE_OK;
 }
 
+enum headwise_status headwise_io_plan_make(struct headwise_io_plan *plan, headwise_model *model,
+                                           const char *part, int64_t index) {
+    enum headwise_status status = begin_plan(plan, model, part, index);
+    if (!status)
+        status = headwise_io_plan_names(plan);
+    return status ? status : headwise_io_plan_sizes(plan);
+}
+
 static enum headwise_status add_norms(const struct headwise_io_plan *plan,
                                       const struct headwise_io_weights *weights,
                                       struct headwise_mha_config *config) {
@@ -96,6 +104,8 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
         .b_k = weights->b[1],
         .b_v = weights->b[2],
         .b_o = weights->b[3],
+        .group_sizes = plan->heads.group_sizes,
+        .head_numbers = plan->heads.numbers,
         .packed_dtype = packed_dtype(plan->model, weights),
     };
     if (!status)
@@ -109,11 +119,8 @@ static enum headwise_status fill_layer(struct headwise_model_layer *layer, headw
     layer->tables = headwise_io_tables_hold(model);
     if (!layer->tables)
         return HEADWISE_ERR_NO_MEMORY;
-    enum headwise_status status = begin_plan(&plan, model, part, index);
-    if (!status)
-        status = headwise_io_plan_names(&plan);
-    if (!status)
-        status = headwise_io_plan_sizes(&plan);
+    enum headwise_status status = headwise_io_plan_make(&plan, model, part, index);
+    layer->heads = plan.heads;
     if (!status)
         status = headwise_io_plan_options(&plan, &layer->options);
     if (!status)
@@ -177,6 +184,7 @@ void headwise_model_layer_destroy(headwise_model_layer *layer) {
     headwise_mha_destroy(layer->mha);
     headwise_io_weights_free(&layer->weights);
     headwise_io_tables_release(layer->tables);
+    headwise_io_heads_free(&layer->heads);
     free(layer->sinks);
     free(layer->slopes);
     free(layer->relative);

@@ -9,6 +9,7 @@ struct headwise_model_layer {
     struct headwise_mha_config config;
     struct headwise_io_weights weights; /* what config points to until it is packed */
     struct headwise_attention_options options;
+    struct headwise_io_heads heads; /* what config points to */
     bool is_cross;
     float *sinks, *slopes, *relative; /* what options points to */
     headwise_io_tables *tables;       /* what mha points to: held */

@@ -52,8 +52,19 @@ const struct headwise_io_part *headwise_io_part_called(const headwise_model *mod
     return NULL;
 }
 
-/* A family whose names another one shares has matrices the other way round: in a fused tensor the
- * longer side is the output. */
+/* Whether a fused tensor of q, k and v is [out][in]: its outputs are three times the inputs of o,
+ * also where heads were pruned; else the longer side is the output. */
+static bool is_out_in(const struct headwise_file_tensor *qkv,
+                      const struct headwise_file_tensor *o) {
+    bool has_o = o && o->rank == 2;
+    if (has_o && qkv->shape[0] / 3 == o->shape[1] && qkv->shape[1] == o->shape[0])
+        return true;
+    if (has_o && qkv->shape[1] / 3 == o->shape[0] && qkv->shape[0] == o->shape[1])
+        return false;
+    return qkv->shape[0] > qkv->shape[1];
+}
+
+/* A family whose names another one shares has matrices the other way round. */
 void headwise_io_settle_twin(headwise_model *model) {
     const struct headwise_io_part *part = headwise_io_part_at(model, 0);
     if (!model->family->twin || !part)
@@ -65,7 +76,8 @@ void headwise_io_settle_twin(headwise_model *model) {
         headwise_io_stem(stem, at, length, part, 0);
         snprintf(name, sizeof name, "%s%s.weight", stem, part->q);
         const struct headwise_file_tensor *tensor = headwise_model_tensor(model, name);
-        if (tensor && tensor->rank == 2 && tensor->shape[0] > tensor->shape[1])
+        snprintf(name, sizeof name, "%s%s.weight", stem, part->o);
+        if (tensor && tensor->rank == 2 && is_out_in(tensor, headwise_model_tensor(model, name)))
             model->family = headwise_io_family_by_name(model->family->twin);
         if (tensor)
             return;

@@ -1,12 +1,12 @@
 /* Heads and widths of a layer, and the shapes that follow from them. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 #include "model_internal.h"
 
-#define KV_HEADS_KEY "num_key_value_heads|num_kv_heads|n_head_kv"
 #define WIDTH_KEY "hidden_size|n_embd|n_embed|d_model|dim"
 
 /* "[64, 32]" */
@@ -60,43 +60,30 @@ static enum headwise_status check_ranks(const struct headwise_io_plan *plan) {
     return HEADWISE_OK;
 }
 
-/* Heads that the layer has lost: the length of pruned_heads' list for it. *width is then the width
- * that all heads had. */
-static enum headwise_status count_pruned(const struct headwise_io_plan *plan, int64_t *n,
-                                         int64_t *width) {
-    char key[24];
-    const json_t *lists = headwise_io_config_find(&plan->settings, "pruned_heads", NULL);
-    snprintf(key, sizeof key, "%" PRId64, plan->index);
-    const json_t *list = json_object_get(lists, key);
-    *n = 0;
-    if (lists && !json_is_null(lists) &&
-        (!json_is_object(lists) || (list && !json_is_array(list)) ||
-         (json_object_size(lists) > 0 && !plan->family->pruned_heads)))
-        return headwise_io_config_fail(&plan->settings, "pruned_heads",
-                                       plan->family->pruned_heads
-                                           ? "lists of heads by layer number"
-                                           : "none in a model of this family");
-    if (json_array_size(list) == 0)
+/* The head size where only the width of all heads tells it: pruning does not change that. */
+static enum headwise_status size_pruned_heads(struct headwise_io_plan *plan) {
+    int64_t width = 0;
+    if (plan->head_dim > 0)
         return HEADWISE_OK;
-    *n = (int64_t)json_array_size(list);
-    *width = 0;
-    enum headwise_status status = headwise_io_config_integer(&plan->settings, WIDTH_KEY, 1, width);
-    if (!status && *width == 0)
-        status = headwise_io_config_fail(&plan->settings, WIDTH_KEY, "the width, for pruned_heads");
+    enum headwise_status status = headwise_io_config_integer(&plan->settings, WIDTH_KEY, 1, &width);
+    if (!status && (width == 0 || width % plan->n_heads != 0))
+        status = headwise_io_config_fail(&plan->settings, WIDTH_KEY,
+                                         "a width that the heads divide, for pruned_heads");
+    plan->head_dim = width / plan->n_heads;
     return status;
 }
 
-/* What options, config.json and one-dimensional tensors say of n_heads and head_dim; 0: nothing. */
-static enum headwise_status ask_heads(struct headwise_io_plan *plan) {
+/* What options, config.json and one-dimensional tensors say of n_heads and head_dim; 0: nothing.
+ * n_heads are those that are left, n_all all. */
+static enum headwise_status ask_heads(struct headwise_io_plan *plan, int64_t *n_all,
+                                      bool **pruned) {
     const struct headwise_model_options *options = &plan->model->options;
     const char *key = plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY;
-    int64_t n_pruned, width;
+    int64_t n_pruned = 0;
     enum headwise_status status =
         headwise_io_config_integer(&plan->settings, key, 1, &plan->n_heads);
     if (!status)
         status = headwise_io_config_integer(&plan->settings, "head_dim|d_kv", 1, &plan->head_dim);
-    if (!status)
-        status = count_pruned(plan, &n_pruned, &width);
     if (status)
         return status;
     if (options->n_heads > 0)
@@ -105,17 +92,15 @@ static enum headwise_status ask_heads(struct headwise_io_plan *plan) {
         plan->head_dim = options->head_dim;
     if (plan->head_dim == 0 && plan->q_norm.tensor)
         plan->head_dim = (int64_t)plan->q_norm.tensor->n_elements;
+    bool knows_all = plan->n_heads > 0;
     if (plan->n_heads == 0 && plan->sinks.tensor)
         plan->n_heads = (int64_t)plan->sinks.tensor->n_elements;
-    if (n_pruned > 0) {
-        if (n_pruned >= plan->n_heads || (plan->head_dim == 0 && width % plan->n_heads != 0))
-            return headwise_io_config_fail(&plan->settings, "pruned_heads",
-                                           "fewer heads than there are");
-        if (plan->head_dim == 0)
-            plan->head_dim = width / plan->n_heads;
-        plan->n_heads -= n_pruned;
-    }
-    return HEADWISE_OK;
+    *n_all = plan->n_heads;
+    status = headwise_io_pruned_flags(plan, knows_all ? plan->n_heads : 0, pruned, &n_pruned);
+    if (!status && n_pruned > 0)
+        status = size_pruned_heads(plan);
+    plan->n_heads -= n_pruned;
+    return status;
 }
 
 static enum headwise_status fail_no_heads(const struct headwise_io_plan *plan, int64_t width) {
@@ -149,9 +134,10 @@ static enum headwise_status fail_heads(const struct headwise_io_plan *plan) {
 }
 
 /* n_heads and head_dim, with the width of all heads, which W_O reads. */
-static enum headwise_status settle_heads(struct headwise_io_plan *plan) {
+static enum headwise_status settle_heads(struct headwise_io_plan *plan, int64_t *n_all,
+                                         bool **pruned) {
     int64_t width = columns_of(plan, 3);
-    enum headwise_status status = ask_heads(plan);
+    enum headwise_status status = ask_heads(plan, n_all, pruned);
     if (status)
         return status;
     if (plan->n_heads == 0 && plan->head_dim == 0)
@@ -163,6 +149,8 @@ static enum headwise_status settle_heads(struct headwise_io_plan *plan) {
     if (plan->n_heads == 0)
         plan->n_heads = width / plan->head_dim;
     plan->head_dim = width / plan->n_heads;
+    if (!*pruned)
+        *n_all = plan->n_heads;
     return HEADWISE_OK;
 }
 
@@ -180,7 +168,8 @@ static int64_t kv_heads_of_shape(const struct headwise_io_plan *plan) {
 
 /* Falcon: one kv head, one per head, or as the key says. The first 40B files have n_head_kv but not
  * new_decoder_architecture. */
-static enum headwise_status ask_multi_query(struct headwise_io_plan *plan, bool *by_key) {
+static enum headwise_status ask_multi_query(struct headwise_io_plan *plan, int64_t n_all,
+                                            bool *by_key) {
     bool is_new = headwise_io_config_has(&plan->settings, "n_head_kv"), multi_query = true;
     enum headwise_status status =
         headwise_io_config_bool(&plan->settings, "new_decoder_architecture", &is_new);
@@ -188,32 +177,37 @@ static enum headwise_status ask_multi_query(struct headwise_io_plan *plan, bool 
         status = headwise_io_config_bool(&plan->settings, "multi_query", &multi_query);
     *by_key = is_new;
     if (!is_new)
-        plan->n_kv_heads = multi_query ? 1 : plan->n_heads;
+        plan->n_kv_heads = multi_query ? 1 : n_all;
     return status;
 }
 
-static enum headwise_status settle_kv_heads(struct headwise_io_plan *plan) {
+/* n_kv_heads, before pruning, of n_all heads. */
+static enum headwise_status settle_kv_heads(struct headwise_io_plan *plan, int64_t n_all) {
     bool by_key = true;
     enum headwise_status status = HEADWISE_OK;
     if (!plan->family->grouped_heads) {
-        plan->n_kv_heads = plan->n_heads;
+        plan->n_kv_heads = n_all;
         return HEADWISE_OK;
     }
     if (plan->family->multi_query_key && plan->model->has_config)
-        status = ask_multi_query(plan, &by_key);
+        status = ask_multi_query(plan, n_all, &by_key);
     if (!status && by_key)
-        status = headwise_io_config_integer(&plan->settings, KV_HEADS_KEY, 1, &plan->n_kv_heads);
+        status = headwise_io_config_integer(&plan->settings, HEADWISE_IO_KV_HEADS_KEY, 1,
+                                            &plan->n_kv_heads);
     if (status)
         return status;
     if (plan->model->options.n_kv_heads > 0)
         plan->n_kv_heads = plan->model->options.n_kv_heads;
+    if (plan->n_kv_heads == 0 && n_all != plan->n_heads && kv_heads_of_shape(plan) != plan->n_heads)
+        return headwise_io_config_fail(&plan->settings, HEADWISE_IO_KV_HEADS_KEY,
+                                       "the kv heads before pruning, for pruned_heads");
     if (plan->n_kv_heads == 0)
-        plan->n_kv_heads = kv_heads_of_shape(plan);
-    if (plan->n_kv_heads == 0 || plan->n_heads % plan->n_kv_heads != 0) {
+        plan->n_kv_heads = n_all != plan->n_heads ? n_all : kv_heads_of_shape(plan);
+    if (plan->n_kv_heads == 0 || n_all % plan->n_kv_heads != 0) {
         char expected[120];
         snprintf(expected, sizeof expected,
                  "kv heads of %" PRId64 " that divide %" PRId64 " heads, found %" PRId64,
-                 plan->head_dim, plan->n_heads, plan->n_kv_heads);
+                 plan->head_dim, n_all, plan->n_kv_heads);
         return fail_shape(plan->model, &plan->w[1], expected, "");
     }
     return HEADWISE_OK;
@@ -266,11 +260,16 @@ static enum headwise_status check_vectors(const struct headwise_io_plan *plan) {
 }
 
 enum headwise_status headwise_io_plan_sizes(struct headwise_io_plan *plan) {
+    int64_t n_all = 0;
+    bool *pruned = NULL;
     enum headwise_status status = check_ranks(plan);
     if (!status)
-        status = settle_heads(plan);
+        status = settle_heads(plan, &n_all, &pruned);
     if (!status)
-        status = settle_kv_heads(plan);
+        status = settle_kv_heads(plan, n_all);
+    if (!status)
+        status = headwise_io_plan_keep(plan, n_all, plan->n_kv_heads, pruned);
+    free(pruned);
     if (status)
         return status;
     plan->d_model = columns_of(plan, 0);

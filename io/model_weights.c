@@ -5,14 +5,21 @@
 #include "error.h"
 #include "model_internal.h"
 
-/* The first row of head h's d rows of matrix m (0 q, 1 k, 2 v) in its tensor. */
-static int64_t first_row(const struct headwise_io_plan *plan, int m, int64_t h) {
-    int64_t d = plan->head_dim, n = plan->n_heads / plan->n_kv_heads;
+/* Where the heads of kv head g end. */
+static int64_t group_end(const struct headwise_io_plan *plan, int64_t g) {
+    return plan->heads.ends ? plan->heads.ends[g] : (g + 1) * (plan->n_heads / plan->n_kv_heads);
+}
+
+int64_t headwise_io_first_row(const struct headwise_io_plan *plan, int m, int64_t h) {
+    int64_t d = plan->head_dim, g = h;
     switch (plan->part->fusion) {
     case HEADWISE_IO_PLAIN:
         return (m == 0 ? h : plan->n_heads + (m == 2 ? plan->n_kv_heads : 0) + h) * d;
     case HEADWISE_IO_GROUPED:
-        return (m == 0 ? h / n * (n + 2) + h % n : h * (n + 2) + n + (m == 2)) * d;
+        /* Before a row of q lie two rows of each kv head that came before. */
+        for (g = m == 0 ? 0 : h; m == 0 && group_end(plan, g) <= h;)
+            g++;
+        return ((m == 0 ? h : group_end(plan, g) + (m == 2)) + 2 * g) * d;
     case HEADWISE_IO_PAIR:
         return (m == 2 ? plan->n_kv_heads + h : h) * d;
     case HEADWISE_IO_SEPARATE:
@@ -97,8 +104,8 @@ static enum headwise_status take_matrix(const struct headwise_io_plan *plan, int
     if (!status && m == 3)
         copy_rows(*matrix, 0, data, 0, rows, n_in, n_out, transposed, size);
     for (int64_t h = 0; !status && m < 3 && h < n_heads; h++)
-        copy_rows(*matrix, h * plan->head_dim, data, first_row(plan, m, h), plan->head_dim, n_in,
-                  n_out, transposed, size);
+        copy_rows(*matrix, h * plan->head_dim, data, headwise_io_first_row(plan, m, h),
+                  plan->head_dim, n_in, n_out, transposed, size);
     free(copy);
     return status;
 }
@@ -134,7 +141,7 @@ static enum headwise_status take_bias(const struct headwise_io_plan *plan, int m
     if (!*bias)
         status = no_memory(&plan->b[m]);
     for (int64_t h = 0; !status && h < n_heads; h++)
-        memcpy(*bias + h * plan->head_dim, whole + first_row(plan, m, h),
+        memcpy(*bias + h * plan->head_dim, whole + headwise_io_first_row(plan, m, h),
                (size_t)plan->head_dim * sizeof **bias);
     free(whole);
     return status;

@@ -116,9 +116,10 @@ HEADWISE_API int64_t headwise_model_n_layers(const headwise_model *model, const 
 typedef struct headwise_model_layer headwise_model_layer;
 
 /* Reads layer number index (from 0) of the part called part (NULL: the first) and packs it for the
- * context's tier, as headwise_mha_create() does, in the type that options->weights asks for. Tables of positions are shared between the
- * layers of a model: they come from the allocator of the context that the first of them was made
- * with, which must stay usable until model and layers are gone.
+ * context's tier, as headwise_mha_create() does, in the type that options->weights asks for. Tables
+ * of positions are shared between the layers of a model: they come from the allocator of the
+ * context that the first of them was made with, which must stay usable until model and layers are
+ * gone.
  *
  * HEADWISE_ERR_FORMAT: a tensor is missing, unknown, or does not have the shape expected, heads do
  * not divide it, a value of config.json is missing, out of range, or asks for arithmetic that is
@@ -158,6 +159,27 @@ headwise_model_layer_options(const headwise_model_layer *layer);
 
 /* Whether the layer reads keys and values from a memory, the encoder's output. */
 HEADWISE_API bool headwise_model_layer_is_cross(const headwise_model_layer *layer);
+
+/* Writes the model to a folder of its own without some heads of layer number index of the part
+ * called part (NULL: the first): their rows of q, k, v and of a sink, and their inputs of o, are
+ * left out, a kv head's where none of its heads stays; everything else, of all files, is copied bit
+ * for bit into folder/model.safetensors. pruned_heads, in its metadata and in folder/config.json
+ * (config.json with the overrides and sizes that the model was opened with; none where it had
+ * neither), lists the heads that are missing by layer number, as BERT models of the transformers
+ * library have it: {"2": [1, 3]}; in a part that is not the family's first {"cross.2": [1, 3]}.
+ * headwise_model_open() reads that for every family; a layer it has pruned may be pruned again.
+ * options as in headwise_mha_prune(), with the heads' numbers in the layer as it was trained; at
+ * least one head must stay. With merge_into the sums are rounded to the type of o.
+ * The folder is made where it does not exist, and must hold no model yet.
+ *
+ * HEADWISE_ERR_INVALID: an argument is NULL, no such part or layer, a number names no head of the
+ * layer or comes twice, merge_into names a head that is not there or goes too, no head would stay.
+ * HEADWISE_ERR_FORMAT as in headwise_model_layer_create(). HEADWISE_ERR_IO: the folder holds a
+ * model or cannot be made, a file cannot be written. HEADWISE_ERR_NO_MEMORY (one copy of the
+ * layer's tensors). On failure there is no model in the folder. */
+HEADWISE_API enum headwise_status
+headwise_model_write_pruned(headwise_model *model, const char *folder, const char *part,
+                            int64_t index, const struct headwise_prune_options *options);
 
 /* The tensor called name in any of the files, NULL where there is none. Valid until the model is
  * closed. */

@@ -122,7 +122,7 @@ def write_others(root):
     case.name, case.layers, case.metadata = "bad_no_metadata", [], None
     case.save(root)
     case = encoders.bloom("bad_pruned", "", 4)
-    case.layers, case.config["pruned_heads"] = [], {"0": [1]}
+    case.layers, case.config["pruned_heads"] = [], {"0": [1, 4]}
     case.save(root)
 
 

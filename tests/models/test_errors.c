@@ -244,7 +244,7 @@ static const struct wrong wrongs[] = {
      NULL,
      0,
      HEADWISE_ERR_FORMAT,
-     {"config.json: pruned_heads is {\"0\":[1]}, expected none in a model of this family"}},
+     {"config.json: pruned_heads is {\"0\":[1,4]}, expected for each layer number a list of heads"}},
 };
 
 static void check_line(const struct wrong *wrong) {
