@@ -8,5 +8,6 @@ extern const struct command command_info;
 extern const struct command command_attention;
 extern const struct command command_layer;
 extern const struct command command_inspect;
+extern const struct command command_prune;
 
 #endif

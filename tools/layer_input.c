@@ -105,6 +105,52 @@ static int read_kv_heads(const struct reader *reader) {
     return code;
 }
 
+/* n integers with commas between them, as metadata of a pruned layer; *list stays NULL where the
+ * file has none. */
+static int read_list(const int64_t **list, const struct reader *reader, const char *key,
+                     int64_t n) {
+    const char *text = headwise_safetensors_metadata(reader->weights, key), *rest = text;
+    if (!text)
+        return EXIT_GOOD;
+    int64_t *numbers = arena_take(reader->arena, n, sizeof *numbers);
+    if (!numbers)
+        return EXIT_UNUSABLE;
+    for (int64_t i = 0; i < n; i++) {
+        char *end;
+        numbers[i] = strtoll(rest, &end, 10);
+        if (end == rest || *end != (i + 1 < n ? ',' : '\0'))
+            return fail(
+                "%s: metadata %s is \"%s\", expected %lld integers with commas between them",
+                headwise_safetensors_path(reader->weights), key, text, (long long)n);
+        rest = end + 1;
+    }
+    *list = numbers;
+    return EXIT_GOOD;
+}
+
+/* What is left of a pruned layer, as the file has it: other --heads read the matrices anew. */
+static int read_pruned(const struct reader *reader) {
+    struct headwise_mha_config *config = &reader->layer->config;
+    if (reader->request->n_heads || reader->request->n_kv_heads)
+        return EXIT_GOOD;
+    int code = read_list(&config->group_sizes, reader, "group_sizes", config->n_kv_heads);
+    if (!code)
+        code = read_list(&config->head_numbers, reader, "head_numbers", config->n_heads);
+    int64_t sum = 0;
+    for (int64_t g = 0; !code && config->group_sizes && g < config->n_kv_heads; g++) {
+        int64_t size = config->group_sizes[g];
+        sum += size > 0 && size <= config->n_heads ? size : config->n_heads + 1;
+    }
+    if (!code && config->group_sizes && sum != config->n_heads)
+        code =
+            fail("%s: metadata group_sizes is \"%s\", expected sizes of 1 or more that add up to "
+                 "%lld heads",
+                 headwise_safetensors_path(reader->weights),
+                 headwise_safetensors_metadata(reader->weights, "group_sizes"),
+                 (long long)config->n_heads);
+    return code;
+}
+
 static int find_sizes(struct reader *reader) {
     struct headwise_mha_config *config = &reader->layer->config;
     const char *path = headwise_safetensors_path(reader->weights);
@@ -114,7 +160,9 @@ static int find_sizes(struct reader *reader) {
         code = fail("%s: option --heads is missing, and there is no metadata num_heads", path);
     if (!code)
         code = read_kv_heads(reader);
-    if (!code && config->n_heads % config->n_kv_heads != 0)
+    if (!code)
+        code = read_pruned(reader);
+    if (!code && !config->group_sizes && config->n_heads % config->n_kv_heads != 0)
         code = fail("%s: %lld heads and %lld kv heads, expected a multiple", path,
                     (long long)config->n_heads, (long long)config->n_kv_heads);
     config->head_dim = reader->request->head_dim;

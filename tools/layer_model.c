@@ -4,16 +4,22 @@
 
 #include "message.h"
 
-static int read_layer(headwise_model_layer **made, headwise_context *context,
-                      const struct model_request *request) {
-    headwise_model *model = NULL;
+int layer_model_open(headwise_model **model, const struct model_request *request) {
     struct headwise_model_options options = request->sizes;
     options.size = sizeof options;
     options.family = request->family;
     options.overrides = request->overrides;
-    if (headwise_model_open(&model, request->path, &options) != HEADWISE_OK)
+    if (headwise_model_open(model, request->path, &options) != HEADWISE_OK)
         return fail("%s", headwise_io_last_error());
-    int code = EXIT_GOOD;
+    return EXIT_GOOD;
+}
+
+static int read_layer(headwise_model_layer **made, headwise_context *context,
+                      const struct model_request *request) {
+    headwise_model *model = NULL;
+    int code = layer_model_open(&model, request);
+    if (code)
+        return code;
     if (headwise_model_layer_read(made, model, context, request->part, request->index) !=
         HEADWISE_OK)
         code = fail("%s", headwise_io_last_error());

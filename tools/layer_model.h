@@ -15,6 +15,9 @@ struct model_request {
     struct headwise_model_options sizes; /* n_heads, n_kv_heads, head_dim; 0 likewise */
 };
 
+/* Opens the model; prints the line where that fails. */
+int layer_model_open(headwise_model **model, const struct model_request *request);
+
 /* Opens the model and reads the layer into layer->config, whose arrays *made owns; the tensor
  * called x (NULL: "X") and, for a layer of cross attention, the memory called memory (NULL:
  * "memory") come from input. Returns an exit code. */

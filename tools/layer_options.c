@@ -73,9 +73,8 @@ static int check_settings(const struct layer_settings *s, const char *command) {
     return code;
 }
 
-static int open_model(struct layer_opened *opened, struct arena *arena,
-                      const struct layer_settings *s) {
-    const struct model_request request = {
+struct model_request layer_model_request(const struct layer_settings *s) {
+    return (struct model_request){
         .path = s->model,
         .part = s->part,
         .index = s->layer.value,
@@ -85,6 +84,11 @@ static int open_model(struct layer_opened *opened, struct arena *arena,
                   .n_kv_heads = s->kv_heads.value,
                   .head_dim = s->head_dim.value},
     };
+}
+
+static int open_model(struct layer_opened *opened, struct arena *arena,
+                      const struct layer_settings *s) {
+    const struct model_request request = layer_model_request(s);
     if (headwise_safetensors_open(&opened->input, s->input) != HEADWISE_OK)
         return fail("%s", headwise_io_last_error());
     return layer_model_read(&opened->layer, &opened->model_layer, arena, opened->context,

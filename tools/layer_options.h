@@ -69,6 +69,9 @@ struct layer_opened {
     struct headwise_attention_options attention; /* the model's own, and those given instead */
 };
 
+/* What is said of the model, for layer_model_read() and others that open it. */
+struct model_request layer_model_request(const struct layer_settings *settings);
+
 /* Opens all that the settings name. command begins the line of a failure about them. Returns an
  * exit code; layer_close() is needed whatever it is. Arrays live in the arena. */
 int layer_open(struct layer_opened *opened, struct arena *arena,

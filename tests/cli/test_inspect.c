@@ -278,9 +278,12 @@ static void check_contributions(const struct case_data *d) {
     assert_int_equal(json_array_size(order), d->heads);
     expect_near(number_of(json_array_get(order, (size_t)d->heads - 1), "change"), 1, "change", -1);
     const json_t *first = json_array_get(order, 0);
-    int64_t least = json_integer_value(json_object_get(first, "head"));
-    for (int64_t h = 0; h < d->heads; h++)
+    int64_t least = -1; /* the place of the head with that number */
+    for (int64_t h = 0; h < d->heads; h++) {
+        if (json_equal(json_object_get(head_of(d, h), "head"), json_object_get(first, "head")))
+            least = h;
         assert_true(number_of(head_of(d, h), "alone_off") >= number_of(first, "change") - 1e-6);
+    }
     expect_near(number_of(head_of(d, least), "alone_off"), number_of(first, "change"), "order",
                 least);
 }

@@ -11,7 +11,7 @@ static void prints_help_and_version(enum headwise_isa isa) {
     assert_string_equal(cli.out, "headwise " HEADWISE_VERSION "\n");
     cli_accepts("--help");
     assert_non_null(strstr(cli.out, "attention"));
-    static const char *const names[] = {"info", "attention", "layer", "inspect"};
+    static const char *const names[] = {"info", "attention", "layer", "inspect", "prune"};
     for (int i = 0; i < 3; i++) {
         static char first[sizeof cli.out];
         cli_accepts("help", names[i]);

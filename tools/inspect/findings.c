@@ -80,23 +80,38 @@ static void count_costs(struct collecting *c) {
         f->heads[h].cost /= all;
 }
 
-static int collect(struct collecting *c) {
+static int weigh(struct collecting *c) {
     int code = describe(c);
     if (code)
         return code;
     count_costs(c);
-    code = collect_outputs(c);
+    return collect_outputs(c);
+}
+
+static int collect(struct collecting *c) {
+    int code = weigh(c);
     if (!code)
         code = collect_similarity(c);
     return code ? code : collect_maps(c);
 }
 
+static int run(struct collecting *c, int (*steps)(struct collecting *)) {
+    if (headwise_mha_create(&c->mha, c->opened->context, &c->opened->layer.config) != HEADWISE_OK)
+        return fail_library(c);
+    int code = steps(c);
+    headwise_mha_destroy(c->mha);
+    return code;
+}
+
 int findings_collect(struct findings *findings, struct arena *arena, struct layer_opened *opened,
                      const char *path, const struct findings_request *request) {
     struct collecting c = {findings, arena, opened, path, request, NULL, NULL, NULL, NULL};
-    if (headwise_mha_create(&c.mha, opened->context, &opened->layer.config) != HEADWISE_OK)
-        return fail_library(&c);
-    int code = collect(&c);
-    headwise_mha_destroy(c.mha);
-    return code;
+    return run(&c, collect);
+}
+
+int findings_weigh(struct findings *findings, struct arena *arena, struct layer_opened *opened,
+                   const char *path) {
+    static const struct findings_request request;
+    struct collecting c = {findings, arena, opened, path, &request, NULL, NULL, NULL, NULL};
+    return run(&c, weigh);
 }

@@ -96,4 +96,8 @@ struct findings_request {
 int findings_collect(struct findings *findings, struct arena *arena, struct layer_opened *opened,
                      const char *path, const struct findings_request *request);
 
+/* The part of it that weighs heads: numbers, statistics, norms, shares, costs and the order. */
+int findings_weigh(struct findings *findings, struct arena *arena, struct layer_opened *opened,
+                   const char *path);
+
 #endif
