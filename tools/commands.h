@@ -9,5 +9,6 @@ extern const struct command command_attention;
 extern const struct command command_layer;
 extern const struct command command_inspect;
 extern const struct command command_prune;
+extern const struct command command_sweep;
 
 #endif

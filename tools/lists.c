@@ -1,5 +1,6 @@
 #include "lists.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,4 +71,27 @@ int list_read_numbers(float *numbers, int64_t n, const char *text, const char *s
         rest = end + 1;
     }
     return EXIT_GOOD;
+}
+
+int list_read_integers(int64_t *values, int *n, int most, const char *text, const char *source,
+                       int64_t high) {
+    const char *rest = text;
+    for (*n = 0;; rest++) {
+        char *end;
+        errno = 0;
+        long long value = strtoll(rest, &end, 10);
+        if (end == rest || errno || (*end && *end != ','))
+            return fail("%s is \"%s\", expected integers with commas between them", source, text);
+        if (value < 1 || value > high)
+            return fail("%s has %lld, expected 1 to %lld", source, value, (long long)high);
+        if (*n > 0 && value <= values[*n - 1])
+            return fail("%s has %lld after %lld, expected increasing numbers", source, value,
+                        (long long)values[*n - 1]);
+        if (*n == most)
+            return fail("%s has more than %d numbers", source, most);
+        values[(*n)++] = value;
+        rest = end;
+        if (!*rest)
+            return EXIT_GOOD;
+    }
 }

@@ -16,4 +16,8 @@ bool list_has(const char *text, const char *name);
 /* Exactly n finite numbers. Returns an exit code. */
 int list_read_numbers(float *numbers, int64_t n, const char *text, const char *source);
 
+/* One to most increasing integers within 1 ... high; *n is their number. Returns an exit code. */
+int list_read_integers(int64_t *values, int *n, int most, const char *text, const char *source,
+                       int64_t high);
+
 #endif
