@@ -18,6 +18,14 @@ static const struct bench_shape shapes[] = {
     {SHAPE("token", 1, 12, 12, 1, 513, 64)},
     {SHAPE("token", 1, 32, 8, 1, 1025, 64)},
     {SHAPE("token", 8, 12, 12, 1, 513, 64)},
+    {SHAPE("token", 1, 32, 32, 1, 1, 64)}, /* reading weights and nothing else */
+    {SHAPE("token", 1, 32, 32, 1, 1, 64), .weight_dtype = HEADWISE_F16},
+    {SHAPE("token", 1, 32, 32, 1, 1, 64), .weight_dtype = HEADWISE_BF16},
+    {SHAPE("token", 1, 32, 32, 1, 1, 64), .weight_dtype = HEADWISE_I8},
+    {SHAPE("token", 1, 32, 32, 1, 1, 64), .weight_dtype = HEADWISE_I8, .dynamic = true},
+    {SHAPE("forward", 1, 32, 32, 256, 256, 64)},
+    {SHAPE("forward", 1, 32, 32, 256, 256, 64), .weight_dtype = HEADWISE_BF16},
+    {SHAPE("forward", 1, 32, 32, 256, 256, 64), .weight_dtype = HEADWISE_I8, .dynamic = true},
 };
 
 int main(int argc, char **argv) {

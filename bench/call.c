@@ -73,6 +73,8 @@ static bool open_layer(struct bench_call *call, const struct bench_shape *s) {
         .w_k = take(call, d_model * d_kv, HEADWISE_F32, scale),
         .w_v = take(call, d_model * d_kv, HEADWISE_F32, scale),
         .w_o = take(call, d_model * d_model, HEADWISE_F32, scale),
+        .packed_dtype = s->weight_dtype,
+        .dynamic_int8 = s->dynamic,
     };
     void *x = take(call, rows * d_model, HEADWISE_F32, 1.0f);
     void *y = take(call, rows * d_model, HEADWISE_F32, 1.0f);

@@ -4,18 +4,21 @@
 
 void bench_case_name(char *name, size_t size, const char *family, const struct bench_case *c) {
     const struct bench_shape *s = &c->shape;
-    char window[32] = "", dtype[16] = "", chunk[32] = "";
+    char window[32] = "", dtype[16] = "", chunk[32] = "", weights[32] = "";
     if (s->window > 0)
         snprintf(window, sizeof window, "/window:%lld", (long long)s->window);
     if (s->key_dtype != HEADWISE_F32)
         snprintf(dtype, sizeof dtype, "/dtype:%s", headwise_dtype_name(s->key_dtype));
     if (s->chunk > 0)
         snprintf(chunk, sizeof chunk, "/chunk:%lld", (long long)s->chunk);
+    if (s->weight_dtype != HEADWISE_F32)
+        snprintf(weights, sizeof weights, "/weights:%s",
+                 s->dynamic ? "dynamic" : headwise_dtype_name(s->weight_dtype));
     snprintf(name, size,
-             "%s/%s/B:%lld/H:%lld/KV:%lld/S:%lld/T:%lld/D:%lld/causal:%d%s%s%s/threads:%d/isa:%s",
+             "%s/%s/B:%lld/H:%lld/KV:%lld/S:%lld/T:%lld/D:%lld/causal:%d%s%s%s%s/threads:%d/isa:%s",
              family, s->kind, (long long)s->batch, (long long)s->n_heads, (long long)s->n_kv_heads,
              (long long)s->n_queries, (long long)s->n_keys, (long long)s->head_dim, s->causal,
-             window, dtype, chunk, c->n_threads, headwise_isa_name(c->isa));
+             window, dtype, chunk, weights, c->n_threads, headwise_isa_name(c->isa));
 }
 
 int64_t bench_sequence_rows(const struct bench_shape *s, int64_t b, int64_t n) {
@@ -91,5 +94,6 @@ static double key_bytes(const struct bench_shape *s) {
 double bench_bytes(const struct bench_shape *s) {
     double rows = (double)(bench_queries(s) * s->n_heads * s->head_dim);
     double keys = (double)(s->n_kv_heads * s->head_dim) * needed_keys(s);
-    return 4 * (weights(s) + 2 * rows) + 2 * key_bytes(s) * keys;
+    return (double)headwise_dtype_size(s->weight_dtype) * weights(s) + 8 * rows +
+           2 * key_bytes(s) * keys;
 }

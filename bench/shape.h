@@ -17,6 +17,8 @@ struct bench_shape {
     bool cached; /* over a cache that holds the keys before; with a window a ring */
     int64_t chunk; /* cached: rows that are appended and ask at a time; 0: all n_queries */
     bool is_layer; /* four projections of width n_heads * head_dim around it */
+    enum headwise_dtype weight_dtype; /* that the layer keeps its weights in */
+    bool dynamic;                     /* dynamic_int8 */
 };
 
 struct bench_case {
@@ -35,7 +37,8 @@ int64_t bench_ragged_rows(const struct bench_shape *shape, int64_t n);
 int64_t bench_queries(const struct bench_shape *shape);
 
 /* family/kind/B:1/H:16/KV:16/S:512/T:512/D:64/causal:0/threads:1/isa:avx512, with /window:256,
- * /dtype:f16 and /chunk:64 after causal where the shape has them. */
+ * /dtype:f16, /chunk:64 and /weights:bf16 (or /weights:dynamic) after causal where the shape has
+ * them. */
 void bench_case_name(char *name, size_t size, const char *family, const struct bench_case *c);
 
 /* Floating point operations: 4 * D for each pair of query and visible key of each head, and 2 for

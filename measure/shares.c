@@ -63,6 +63,36 @@ static void timed_project(float *restrict c, ptrdiff_t c_stride, const float *re
     note(SHARE_PROJECTIONS, begin);
 }
 
+/* The kernels of narrow panels, one for each type. */
+#define TIMED_NARROW(type)                                                                         \
+    static void timed_scores_##type(float *restrict c, ptrdiff_t c_stride,                         \
+                                    const float *restrict a, ptrdiff_t a_stride,                   \
+                                    const void *restrict b, const float *restrict scales,          \
+                                    ptrdiff_t m, int n, ptrdiff_t k, float scale) {                \
+        uint64_t begin = ticks_now();                                                              \
+        plain->scores_##type(c, c_stride, a, a_stride, b, scales, m, n, k, scale);                 \
+        note(SHARE_SCORES, begin);                                                                 \
+    }                                                                                              \
+    static void timed_values_##type(                                                               \
+        float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
+        const void *restrict b, const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,     \
+        const float *restrict alpha, const float *restrict beta) {                                 \
+        uint64_t begin = ticks_now();                                                              \
+        plain->values_##type(c, c_stride, a, a_stride, b, scales, m, n, k, alpha, beta);           \
+        note(SHARE_VALUES, begin);                                                                 \
+    }                                                                                              \
+    static void timed_project_##type(                                                              \
+        float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
+        const void *restrict b, const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,     \
+        bool resume, const float *restrict bias) {                                                 \
+        uint64_t begin = ticks_now();                                                              \
+        plain->project_##type(c, c_stride, a, a_stride, b, scales, m, n, k, resume, bias);         \
+        note(SHARE_PROJECTIONS, begin);                                                            \
+    }
+TIMED_NARROW(f16)
+TIMED_NARROW(bf16)
+TIMED_NARROW(i8)
+
 static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
     uint64_t begin = ticks_now();
@@ -125,6 +155,15 @@ static struct headwise_kernels timed_table(const struct headwise_kernels *kernel
     timed.scores = timed_scores;
     timed.values = timed_values;
     timed.project = timed_project;
+    timed.scores_f16 = timed_scores_f16;
+    timed.scores_bf16 = timed_scores_bf16;
+    timed.scores_i8 = timed_scores_i8;
+    timed.values_f16 = timed_values_f16;
+    timed.values_bf16 = timed_values_bf16;
+    timed.values_i8 = timed_values_i8;
+    timed.project_f16 = timed_project_f16;
+    timed.project_bf16 = timed_project_bf16;
+    timed.project_i8 = timed_project_i8;
     timed.pack_rows = timed_pack_rows;
     timed.pack_transposed = timed_pack_transposed;
     timed.pack_columns = timed_pack_columns;

@@ -8,7 +8,7 @@
 
 /* The first word of a kernel's group in the reports. */
 enum share_group {
-    SHARE_PROJECTIONS, /* project */
+    SHARE_PROJECTIONS, /* project and, as the next, its kernels of narrow panels */
     SHARE_SCORES,      /* scores */
     SHARE_SOFTMAX,     /* softmax, merge, finish */
     SHARE_VALUES,      /* values */
