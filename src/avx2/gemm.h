@@ -16,8 +16,8 @@ enum { MR_NARROW = 2 * MR, MR_DIRECT = 6 };
     CASE(9, 1) CASE(10, 1) CASE(11, 1) CASE(12, 1)
 #define CASES_PANEL \
     CASE(1, 1) CASE(2, 1) CASE(3, 1) CASE(4, 1) CASE(5, 1) CASE(6, 1)
-#define CASES_DIRECT(vecs) \
-    CASE(1, vecs) CASE(2, vecs) CASE(3, vecs) CASE(4, vecs) CASE(5, vecs) CASE(6, vecs)
+#define CASES_DIRECT \
+    CASE(1, 2) CASE(2, 2) CASE(3, 2) CASE(4, 2) CASE(5, 2) CASE(6, 2)
 /* clang-format on */
 
 #include "body/gemm.h"

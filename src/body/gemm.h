@@ -219,16 +219,18 @@ TILE for_each_panel(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
     }
 }
 
-/* Plain rows in smaller tiles, where there are few of them. */
+/* Plain rows in smaller tiles, where there are few of them. Tiles one vector wide, which a matrix
+ * has at most one column of, come in three heights only: all of MR_DIRECT were 30 KB of code. */
 TILE for_each_direct_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
                           enum element element) {
     const enum form form = ROWS;
     for (ptrdiff_t i = 0, rows; i < m; i += rows) {
-        rows = tile_rows(m - i, MR_DIRECT);
         if (n == NR) {
-            switch (rows) { CASES_DIRECT(2) }
+            rows = tile_rows(m - i, MR_DIRECT);
+            switch (rows) { CASES_DIRECT }
         } else {
-            switch (rows) { CASES_DIRECT(1) }
+            rows = m - i >= 4 ? 4 : m - i >= 2 ? 2 : 1;
+            switch (rows) { CASE(1, 1) CASE(2, 1) CASE(4, 1) }
         }
     }
 }

@@ -9,52 +9,63 @@ enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Row t of a panel of n columns, in buffer unless it is f32. */
-ALWAYS_INLINE const float *load_row(float buffer[NR], const void *b, const float *scales,
-                                    ptrdiff_t t, int n, enum element element) {
-    if (element == F32)
-        return (const float *)b + t * n;
-    const uint16_t *halves = (const uint16_t *)b + t * n;
-    const int8_t *integers = (const int8_t *)b + t * n;
-    for (int j = 0; j < n; j++) {
-        if (element == F16)
-            buffer[j] = widen_one_f16(halves[j]);
-        else if (element == BF16)
-            buffer[j] = widen_one_bf16(halves[j]);
-        else if (element == I8)
-            buffer[j] = (float)integers[j];
-        else if (element == KEYS_I8)
-            buffer[j] = (float)integers[j] * scales[t / HEADWISE_SCALE_GROUP * n + j];
-        else
-            buffer[j] = (float)integers[j] * scales[t];
-    }
-    return buffer;
-}
-
 /* acc[i][j] continues its chain over t = 0 ... k-1. rows and n are constants at every call. */
 ALWAYS_INLINE void accumulate(float acc[MR][NR], const float *restrict a, ptrdiff_t a_stride,
-                              const void *restrict b, const float *restrict scales, int rows, int n,
-                              ptrdiff_t k, enum element element) {
+                              const float *restrict b, int rows, int n, ptrdiff_t k) {
     for (ptrdiff_t t = 0; t < k; t++) {
-        float buffer[NR];
-        const float *row = load_row(buffer, b, scales, t, n, element);
         for (int i = 0; i < rows; i++) {
             float x = a[i * a_stride + t];
             for (int j = 0; j < n; j++)
-                acc[i][j] = multiply_add(x, row[j], acc[i][j]);
+                acc[i][j] = multiply_add(x, b[t * n + j], acc[i][j]);
         }
     }
 }
 
+static __attribute__((noinline)) void accumulate_f32(float acc[MR][NR], const float *restrict a,
+                                                     ptrdiff_t a_stride, const float *restrict b,
+                                                     int rows, int n, ptrdiff_t k) {
+    if (rows == MR && n == NR)
+        accumulate(acc, a, a_stride, b, MR, NR, k);
+    else if (n == NR)
+        accumulate(acc, a, a_stride, b, rows, NR, k);
+    else
+        accumulate(acc, a, a_stride, b, rows, NR_MIN, k);
+}
+
+/* Rows t ... t + k - 1 of a panel of n columns as f32. */
+ALWAYS_INLINE void widen_rows(float *restrict dst, const void *restrict b,
+                              const float *restrict scales, ptrdiff_t t, int n, ptrdiff_t k,
+                              enum element element) {
+    const uint16_t *halves = (const uint16_t *)b + t * n;
+    const int8_t *integers = (const int8_t *)b + t * n;
+    for (ptrdiff_t i = 0; i < k * n; i++) {
+        if (element == F16)
+            dst[i] = widen_one_f16(halves[i]);
+        else if (element == BF16)
+            dst[i] = widen_one_bf16(halves[i]);
+        else
+            dst[i] = (float)integers[i];
+    }
+    for (ptrdiff_t i = 0; i < k * n && element == KEYS_I8; i++)
+        dst[i] *= scales[t / HEADWISE_SCALE_GROUP * n + i % n];
+    for (ptrdiff_t i = 0; i < k * n && element == VALUES_I8; i++)
+        dst[i] *= scales[t + i / n];
+}
+
+/* The same chains over a panel of any element, widened by groups of rows that share scales. */
 ALWAYS_INLINE void accumulate_tile(float acc[MR][NR], const float *restrict a, ptrdiff_t a_stride,
                                    const void *restrict b, const float *restrict scales, int rows,
                                    int n, ptrdiff_t k, enum element element) {
-    if (rows == MR && n == NR)
-        accumulate(acc, a, a_stride, b, scales, MR, NR, k, element);
-    else if (n == NR)
-        accumulate(acc, a, a_stride, b, scales, rows, NR, k, element);
-    else
-        accumulate(acc, a, a_stride, b, scales, rows, NR_MIN, k, element);
+    float wide[HEADWISE_SCALE_GROUP * NR];
+    if (element == F32) {
+        accumulate_f32(acc, a, a_stride, b, rows, n, k);
+        return;
+    }
+    for (ptrdiff_t t = 0; t < k; t += HEADWISE_SCALE_GROUP) {
+        ptrdiff_t part = k - t < HEADWISE_SCALE_GROUP ? k - t : HEADWISE_SCALE_GROUP;
+        widen_rows(wide, b, scales, t, n, part, element);
+        accumulate_f32(acc, a + t, a_stride, wide, rows, n, part);
+    }
 }
 
 static inline int tile_rows(ptrdiff_t rows_left) {
