@@ -1,4 +1,4 @@
-/* The body of merge.c for the x86 tiers, over the vocabulary of vec.h. The includer has defined
+/* The body of merge.c for the SIMD tiers, over the vocabulary of vec.h. The includer has defined
  * headwise_merge_simd, headwise_finish_simd, headwise_factors_simd, headwise_normalize_simd as its
  * tier's names. */
 
@@ -49,11 +49,16 @@ void headwise_factors_simd(float *restrict factor, const float *restrict block_m
     }
 }
 
+static inline vec normalize_vec(vec o, float inverse, float gate) {
+    vec x = multiply_add(multiply(o, broadcast(inverse)), broadcast(gate), broadcast(0.0f));
+    return select_nan(x, broadcast(NAN), x);
+}
+
 void headwise_normalize_simd(float *y, const float *o, float inverse, float gate, ptrdiff_t n) {
-    vec quiet_nan = broadcast(NAN);
-    for (ptrdiff_t j = 0; j < n; j += LANES) {
-        vec mean = multiply(load_first(o + j, n - j), broadcast(inverse));
-        vec x = multiply_add(mean, broadcast(gate), broadcast(0.0f));
-        store_first(y + j, select_nan(x, quiet_nan, x), n - j);
-    }
+    ptrdiff_t j = 0;
+#pragma GCC unroll 4
+    for (; n - j >= LANES; j += LANES)
+        store(y + j, normalize_vec(load(o + j), inverse, gate));
+    if (j < n)
+        store_first(y + j, normalize_vec(load_first(o + j, n - j), inverse, gate), n - j);
 }
