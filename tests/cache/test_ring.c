@@ -142,7 +142,7 @@ static void narrower_windows_and_biases(enum headwise_isa isa) {
     const struct ring ring = {300, 20, 400, 81, 1200}, whole = {0, 0, 1200, 81, 1200};
     const float slopes[HEADS] = {0.5f, 0.25f, 0.01f, 2.0f}, sinks[HEADS] = {0, 1, -2, 3};
     struct test_rng rng = test_rng_make(481);
-    headwise_context *context = cached_context(isa, 2, 0xff);
+    headwise_context *context = cached_context(isa, 1, 0xff);
     headwise_cache *caches[2] = {cached_create(context, config_of(&whole, HEADWISE_F16)),
                                  cached_create(context, config_of(&ring, HEADWISE_F16))};
     struct headwise_attention_options options = options_of(&ring);

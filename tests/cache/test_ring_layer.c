@@ -29,7 +29,7 @@ static headwise_cache *cache_of(headwise_context *context, int64_t capacity, int
 static struct scene make_scene(enum headwise_isa isa, struct test_rng *rng) {
     const struct headwise_rotary_config rotary_config = {
         .size = sizeof(rotary_config), .rotary_dim = 8, .n_positions = ROWS};
-    struct scene scene = {.context = cached_context(isa, 2, 0xff)};
+    struct scene scene = {.context = cached_context(isa, 1, 0xff)};
     float *weight = guard_floats(DIM);
     test_rng_fill(rng, weight, DIM, 1);
     cached_expect_ok(headwise_rotary_create(&scene.rotary, scene.context, &rotary_config),
