@@ -8,8 +8,9 @@
 #include "headwise/version.h"
 #include "message.h"
 
-static const struct command *const commands[] = {&command_info, &command_attention, &command_layer,
-                                                 &command_inspect, &command_prune, &command_sweep};
+static const struct command *const commands[] = {&command_info,  &command_attention,
+                                                 &command_layer, &command_inspect,
+                                                 &command_prune, &command_sweep};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
