@@ -85,6 +85,7 @@ static void compute_scores(struct headwise_block *block, float *scores, int64_t 
     for (int64_t c = x0 / kernels->nr * kernels->nr; c < x1; c += kernels->nr) {
         int n = headwise_block_key_width(block, c);
         struct headwise_panel keys = headwise_block_keys(block, c, n);
+        headwise_probe_fetch(block->tile, block->index, r0, r1, c, headwise_min(c + n, x1));
         if (keys.dtype == HEADWISE_F32)
             kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
                             headwise_tile_row_panel(block->tile), keys.data, r1 - r0, n, dim,
@@ -191,7 +192,6 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     }
     int64_t x0 = span.lo / HEADWISE_SUM_LANES * HEADWISE_SUM_LANES, x1 = span.hi;
     headwise_probe_unseen(tile, block->index, r0, r1, x0, x1);
-    headwise_probe_fetch(tile, block->index, r0, r1, x0, x1);
     compute_scores(block, scores, r0, r1, x0, x1);
     if (needs_shape(block, r0, r1, x0, x1)) {
         for (int64_t r = r0; r < r1; r++)

@@ -10,12 +10,13 @@ enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
 /* Rows that meet a key block in one pass: each panel of values comes to the L1 cache once per pass.
  * 96 rows instead of 24 gain 2 % at 64 columns, 192 gain 10 % at 1024, where a block of keys and
  * values fills the L2 cache. Under a causal mask or a window all rows of a pass compute what the
- * first or the last of them sees, so there each pass has FEW_ROWS queries. */
+ * first or the last of them sees, so there each pass has FEW_ROWS queries; so has one that keeps
+ * its weights, which then go from the L1 cache to where they are wanted. */
 enum { FEW_ROWS = 24, PASS_ROWS = 96, WIDE_PASS_ROWS = 192, WIDE_HEAD = 1024 };
 
-/* Floats of queries and output state that a task may hold: 4 MB. They pass once per key block, which
- * costs less than to pack the block again: with a quarter of this, one head of 1024 packed its keys
- * once per 128 rows and took 7 % longer. */
+/* Floats of queries and output state that a task may hold: 4 MB. They pass once per key block,
+ * which costs less than to pack the block again: with a quarter of this, one head of 1024 packed
+ * its keys once per 128 rows and took 7 % longer. */
 enum { TILE_FLOATS = 1024 * 1024 };
 
 /* Floats of weights that a task holds while the mean over heads is formed: 4 MB. */
@@ -50,11 +51,11 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
 }
 
 /* A multiple of every tile's height: the pass begins at a row panel. */
-static int64_t rows_per_pass(const struct headwise_plan *plan) {
+static int64_t rows_per_pass(const struct headwise_plan *plan, bool keeps_weights) {
     const struct headwise_call *call = plan->call;
     int64_t rows = call->head_dim + call->value_dim >= WIDE_HEAD ? WIDE_PASS_ROWS : PASS_ROWS;
     bool slanted = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.window_is_set;
-    if (slanted)
+    if (slanted || keeps_weights)
         rows = headwise_min(rows, FEW_ROWS * headwise_max(call->group, 1));
     return headwise_round_up(rows, plan->kernels->mr);
 }
@@ -70,7 +71,7 @@ static void plan_tiles(struct headwise_plan *plan) {
     plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
     plan->max_rows = plan->tile_queries * call->group;
     plan->few_rows = headwise_max(FEW_ROWS / plan->kernels->mr, 1) * plan->kernels->mr;
-    plan->sub_rows = rows_per_pass(plan);
+    plan->sub_rows = rows_per_pass(plan, plan->keeps_weights);
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
 }
 
@@ -95,6 +96,8 @@ static void plan_worker(struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
     int64_t *total = &plan->worker_floats;
     int64_t widest = headwise_max(call->head_dim, plan->value_columns);
+    /* As without weights: the same call allocates nothing when it no longer asks for them. */
+    int64_t pass_rows = rows_per_pass(plan, false);
     *total = 0;
     /* Panels of an f32 cache are used where they are. */
     bool packs = !call->cache || headwise_cache_dtype(call->cache) != HEADWISE_F32;
@@ -102,16 +105,16 @@ static void plan_worker(struct headwise_plan *plan) {
     plan->at_values = headwise_take(total, packs ? HEADWISE_KEY_BLOCK : 0, plan->value_columns);
     plan->at_clean = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);
     plan->at_queries = headwise_take(total, plan->max_rows, plan->q_stride);
-    plan->at_scores = headwise_take(total, plan->sub_rows, HEADWISE_SCORE_STRIDE);
+    plan->at_scores = headwise_take(total, pass_rows, HEADWISE_SCORE_STRIDE);
     plan->at_output = headwise_take(total, plan->max_rows, plan->o_stride);
     plan->at_max = headwise_take(total, plan->max_rows, 1);
     plan->at_sum = headwise_take(total, plan->max_rows, 1);
     plan->at_lse = headwise_take(total, plan->max_rows, 1);
     plan->at_inverse = headwise_take(total, plan->max_rows, 1);
-    plan->at_block_max = headwise_take(total, plan->sub_rows, 1);
-    plan->at_block_sum = headwise_take(total, plan->sub_rows, 1);
-    plan->at_alpha = headwise_take(total, plan->sub_rows, 1);
-    plan->at_beta = headwise_take(total, plan->sub_rows, 1);
+    plan->at_block_max = headwise_take(total, pass_rows, 1);
+    plan->at_block_sum = headwise_take(total, pass_rows, 1);
+    plan->at_alpha = headwise_take(total, pass_rows, 1);
+    plan->at_beta = headwise_take(total, pass_rows, 1);
     plan->at_row = headwise_take(total, HEADWISE_SCORE_STRIDE, 2);
     plan->at_rows = headwise_take(total, plan->kernels->nr + 1, widest);
     int64_t maxima_rows = !plan->keeps_weights ? 0 : plan->n_splits == 1 ? plan->max_rows : 1;
@@ -125,10 +128,10 @@ static void plan_worker(struct headwise_plan *plan) {
         plan->at_stats =
             headwise_take(total, plan->max_rows, sizeof(struct headwise_row_state) / sizeof(float));
         plan->at_block_stats =
-            headwise_take(total, plan->sub_rows, sizeof(struct headwise_row_state) / sizeof(float));
+            headwise_take(total, pass_rows, sizeof(struct headwise_row_state) / sizeof(float));
         plan->at_raw = headwise_take(total, HEADWISE_STATS_ROWS, HEADWISE_SCORE_STRIDE);
         plan->at_logs = headwise_take(total, plan->max_rows, 2);
-        plan->at_old_max = headwise_take(total, plan->sub_rows, 1);
+        plan->at_old_max = headwise_take(total, pass_rows, 1);
     }
 }
 
