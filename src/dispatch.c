@@ -81,11 +81,11 @@ const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa) {
 
 const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
     unsigned features = headwise_cpu_features();
-#ifdef HEADWISE_HAVE_DOT_AVX512
+#ifdef HEADWISE_HAVE_AVX512
     if (isa == HEADWISE_ISA_AVX512 && (features & HEADWISE_CPU_VNNI))
         return &headwise_dot_avx512;
 #endif
-#ifdef HEADWISE_HAVE_DOT_NEON
+#ifdef HEADWISE_HAVE_NEON
     if (isa == HEADWISE_ISA_NEON && (features & HEADWISE_CPU_DOTPROD))
         return &headwise_dot_neon;
 #endif

@@ -277,6 +277,9 @@ struct headwise_dot {
     headwise_dot_i8_fn *dot;
 };
 
+/* Both NULL where the tier has none. */
+extern const struct headwise_dot headwise_dot_scalar;
+extern const struct headwise_dot headwise_dot_avx2;
 extern const struct headwise_dot headwise_dot_avx512; /* AVX-512 VNNI */
 extern const struct headwise_dot headwise_dot_neon;   /* the dot product extension */
 
