@@ -220,7 +220,7 @@ static void open_layer(struct work *w, const headwise_model_layer *layer, bool i
 }
 
 int main(int argc, char **argv) {
-    struct work w = {NULL};
+    struct work w = {0};
     int64_t order[MOST_HEADS], heirs[MOST_HEADS];
     double foretold[MOST_HEADS];
     headwise_model *model = NULL;
