@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Shares of the FMA limit that llvm-mca sees in the inner loops of an object file.
+"""Shares of the FMA limit that llvm-mca sees in the inner loops of a function.
 
-    loops.py OBJDUMP LLVM_MCA OBJECT MIN_STEPS CPU...
+    loops.py OBJDUMP LLVM_MCA OBJECT FUNCTION MIN_STEPS CPU...
 
 Finds the loops of one block with FMAs by element in the disassembly, and prints a row of a Markdown
 table for each that takes MIN_STEPS of its chains or more: the tile it computes, its instructions,
@@ -18,10 +18,10 @@ BRANCH = re.compile(r"^(b\.\w+|cbn?z)$")
 FMLA = re.compile(r"^fmla v(\d+)\.4s, v(\d+)\.4s, v(\d+)\.s\[(\d)\]")
 
 
-def disassemble(objdump, path):
+def disassemble(objdump, path, function):
     """The instructions as (address, mnemonic, operands)."""
-    text = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], check=True,
-                          capture_output=True, text=True).stdout
+    text = subprocess.run([objdump, f"--disassemble={function}", "--no-show-raw-insn", path],
+                          check=True, capture_output=True, text=True).stdout
     lines = filter(None, map(LINE.match, text.splitlines()))
     return [(int(m[1], 16), m[2], re.sub(r"\s*<.*", "", m[3]).strip()) for m in lines]
 
@@ -74,11 +74,11 @@ def cycles(mca, cpu, body):
 
 
 def main():
-    objdump, mca, path, min_steps, *cpus = sys.argv[1:]
+    objdump, mca, path, function, min_steps, *cpus = sys.argv[1:]
     alone = [f"fmla v{16 + i}.4s, v0.4s, v1.s[0]" for i in range(16)]
     limit = {cpu: cycles(mca, cpu, alone) / len(alone) for cpu in cpus}
     loops = {}
-    for body in find_loops(disassemble(objdump, path)):
+    for body in find_loops(disassemble(objdump, path, function)):
         tile = describe(body)
         if tile and tile[2] >= int(min_steps):
             loops.setdefault(tile, body)
