@@ -39,11 +39,12 @@ static enum headwise_status open_target(struct headwise_io_replace *replace) {
     if (exists && S_ISDIR(info.st_mode))
         return headwise_io_fail(HEADWISE_ERR_IO, "%s: is a folder, expected a file's name",
                                 replace->path);
-    replace->target = exists ? realpath(replace->path, NULL) : strdup(replace->path);
+    /* By its own name: what /dev/stdout leads to may be a pipe, which has no path. */
+    bool direct = exists && !S_ISREG(info.st_mode);
+    replace->target = exists && !direct ? realpath(replace->path, NULL) : strdup(replace->path);
     if (!replace->target)
         return fail_system(replace, "cannot be resolved");
-    replace->fd = exists && !S_ISREG(info.st_mode) ? open(replace->target, O_WRONLY | O_CLOEXEC)
-                                                   : open_temporary(replace);
+    replace->fd = direct ? open(replace->target, O_WRONLY | O_CLOEXEC) : open_temporary(replace);
     if (replace->fd < 0)
         return fail_system(replace, "cannot be written");
     return HEADWISE_OK;

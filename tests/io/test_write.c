@@ -164,6 +164,20 @@ static void test_full_disk(void **state) {
     unlink("kept");
 }
 
+/* A pipe is written to by the name that leads to it, as /dev/stdout does. */
+static void expect_pipe(void) {
+    const struct headwise_file_part part = {"through", 7};
+    int ends[2];
+    char path[32], read_back[16];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
+    assert_int_equal(headwise_file_write(path, &part, 1), 0);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], read_back, sizeof read_back), 7);
+    assert_memory_equal(read_back, "through", 7);
+    close(ends[0]);
+}
+
 static void test_targets(void **state) {
     (void)state;
     struct headwise_file_tensor tensor = good("a");
@@ -192,6 +206,7 @@ static void test_targets(void **state) {
     assert_int_equal(stat("/dev/null", &info), 0);
     assert_true(S_ISCHR(info.st_mode));
     assert_int_equal(headwise_safetensors_write("/dev/full", &tensor, 1, NULL, 0), HEADWISE_ERR_IO);
+    expect_pipe();
     assert_int_equal(headwise_safetensors_write(".", &tensor, 1, NULL, 0), HEADWISE_ERR_IO);
     assert_non_null(strstr(headwise_io_last_error(), "is a folder"));
     assert_int_equal(headwise_safetensors_write("no/such", &tensor, 1, NULL, 0), HEADWISE_ERR_IO);
