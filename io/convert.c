@@ -52,9 +52,11 @@ CONVERT(convert_to_i64, int64_t) /* called for integer types only */
 
 static enum headwise_status check(const void *dst, const headwise_safetensors *file,
                                   const struct headwise_file_tensor *tensor) {
-    if (file && tensor && (dst || tensor->n_elements == 0))
-        return HEADWISE_OK;
-    return headwise_io_fail(HEADWISE_ERR_INVALID, "safetensors_read: an argument is NULL");
+    static const char where[] = "safetensors_read";
+    enum headwise_status status = headwise_io_need(where, "file", file);
+    if (!status)
+        status = headwise_io_need(where, "tensor", tensor);
+    return !status && tensor->n_elements > 0 ? headwise_io_need(where, "dst", dst) : status;
 }
 
 static enum headwise_status refuse(const headwise_safetensors *file,

@@ -20,6 +20,11 @@ enum headwise_status headwise_io_fail(enum headwise_status status, const char *f
     return status;
 }
 
+enum headwise_status headwise_io_need(const char *where, const char *name, const void *pointer) {
+    return pointer ? HEADWISE_OK
+                   : headwise_io_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where, name);
+}
+
 const char *headwise_io_last_error(void) {
     return last_error;
 }

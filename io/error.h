@@ -9,4 +9,7 @@
 enum headwise_status headwise_io_fail(enum headwise_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* HEADWISE_ERR_INVALID, with the names of function and argument as text, where pointer is NULL. */
+enum headwise_status headwise_io_need(const char *where, const char *name, const void *pointer);
+
 #endif

@@ -19,10 +19,19 @@ static enum headwise_status copy_options(struct headwise_model_options *copy,
 }
 
 static enum headwise_status check_options(const struct headwise_model_options *options) {
-    if (options->n_heads < 0 || options->n_kv_heads < 0 || options->head_dim < 0 ||
-        options->n_positions < 0)
-        return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "model_open: a size in options is negative, expected 0 or more");
+    const struct {
+        const char *name;
+        int64_t size;
+    } sizes[] = {{"n_heads", options->n_heads},
+                 {"n_kv_heads", options->n_kv_heads},
+                 {"head_dim", options->head_dim},
+                 {"n_positions", options->n_positions}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i].size < 0)
+            return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                    "model_open: options->%s is %lld, expected 0 or more",
+                                    sizes[i].name, (long long)sizes[i].size);
+    }
     if (options->rotary < HEADWISE_MODEL_ROTARY_AUTO ||
         options->rotary > HEADWISE_MODEL_ROTARY_INTERLEAVED)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
@@ -131,9 +140,11 @@ static enum headwise_status open_model(headwise_model *model, const char *path,
 enum headwise_status headwise_model_open(headwise_model **model, const char *path,
                                          const struct headwise_model_options *options) {
     struct headwise_model_options given = {.size = sizeof given};
-    if (!model || !path)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "model_open: an argument is NULL");
-    enum headwise_status status = options ? copy_options(&given, options) : HEADWISE_OK;
+    enum headwise_status status = headwise_io_need("model_open", "model", model);
+    if (!status)
+        status = headwise_io_need("model_open", "path", path);
+    if (!status && options)
+        status = copy_options(&given, options);
     if (!status)
         status = check_options(&given);
     if (status)

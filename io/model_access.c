@@ -9,14 +9,33 @@ const struct headwise_file_tensor *headwise_model_tensor(const headwise_model *m
 
 enum headwise_status headwise_model_read_f32(float *dst, const headwise_model *model,
                                              const char *name, int rank, const int64_t *shape) {
-    if (!dst || !model || !name || rank < 0 || (rank > 0 && !shape))
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "model_read_f32: an argument is NULL");
+    static const char where[] = "model_read_f32";
+    enum headwise_status status = headwise_io_need(where, "dst", dst);
+    if (!status)
+        status = headwise_io_need(where, "model", model);
+    if (!status)
+        status = headwise_io_need(where, "name", name);
+    if (!status && rank < 0)
+        status = headwise_io_fail(HEADWISE_ERR_INVALID, "%s: rank is %d, expected 0 or more", where,
+                                  rank);
+    if (!status && rank > 0)
+        status = headwise_io_need(where, "shape", shape);
+    if (status)
+        return status;
     struct headwise_io_tensor tensor = headwise_io_files_find(&model->files, name);
     if (!tensor.tensor)
         return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing",
                                 headwise_io_files_path(&model->files, NULL), name);
-    enum headwise_status status = headwise_io_expect_shape(model, &tensor, rank, shape, "");
+    status = headwise_io_expect_shape(model, &tensor, rank, shape, "");
     return status ? status : headwise_safetensors_read_f32(dst, tensor.file, tensor.tensor);
+}
+
+static enum headwise_status check_lookup(const char *where, const headwise_model *model,
+                                         const char *key, const void *value) {
+    enum headwise_status status = headwise_io_need(where, "model", model);
+    if (!status)
+        status = headwise_io_need(where, "key", key);
+    return status ? status : headwise_io_need(where, "value", value);
 }
 
 /* The model's text settings are those of its first part. */
@@ -26,8 +45,9 @@ static struct headwise_io_config settings_of(const headwise_model *model) {
 
 enum headwise_status headwise_model_number(const headwise_model *model, const char *key,
                                            double *value) {
-    if (!model || !key || !value)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "model_number: an argument is NULL");
+    enum headwise_status status = check_lookup("model_number", model, key, value);
+    if (status)
+        return status;
     struct headwise_io_config settings = settings_of(model);
     const json_t *found = headwise_io_config_find(&settings, key, NULL);
     if (!found || json_is_null(found))
@@ -37,8 +57,9 @@ enum headwise_status headwise_model_number(const headwise_model *model, const ch
 
 enum headwise_status headwise_model_integer(const headwise_model *model, const char *key,
                                             int64_t *value) {
-    if (!model || !key || !value)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "model_integer: an argument is NULL");
+    enum headwise_status status = check_lookup("model_integer", model, key, value);
+    if (status)
+        return status;
     struct headwise_io_config settings = settings_of(model);
     const json_t *found = headwise_io_config_find(&settings, key, NULL);
     if (!found || json_is_null(found))

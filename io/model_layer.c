@@ -151,12 +151,17 @@ static enum headwise_status pack_layer(struct headwise_model_layer *layer,
 static enum headwise_status make_layer(headwise_model_layer **layer, headwise_model *model,
                                        headwise_context *context, const char *part, int64_t index,
                                        bool packed) {
-    if (!layer || !model || !context)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "model_layer: an argument is NULL");
+    enum headwise_status status = headwise_io_need("model_layer", "layer", layer);
+    if (!status)
+        status = headwise_io_need("model_layer", "model", model);
+    if (!status)
+        status = headwise_io_need("model_layer", "context", context);
+    if (status)
+        return status;
     headwise_model_layer *created = calloc(1, sizeof *created);
     if (!created)
         return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name);
-    enum headwise_status status = fill_layer(created, model, context, part, index);
+    status = fill_layer(created, model, context, part, index);
     if (!status && packed)
         status = pack_layer(created, context, model, index);
     if (status)

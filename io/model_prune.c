@@ -47,10 +47,14 @@ enum headwise_status headwise_io_plan_prune(struct headwise_io_plan *after,
         flags[h] = place_of(before, h) < 0;
     for (int64_t i = 0; !status && i < options->n_heads; i++) {
         int64_t head = options->heads[i];
-        if (place_of(before, head) < 0 || flags[head])
+        if (place_of(before, head) < 0)
             status = headwise_io_fail(HEADWISE_ERR_INVALID,
-                                      "%s: head %lld is not in the layer, or given twice", name,
-                                      (long long)head);
+                                      "%s: heads[%lld] is %lld, which the layer does not have",
+                                      name, (long long)i, (long long)head);
+        else if (flags[head])
+            status =
+                headwise_io_fail(HEADWISE_ERR_INVALID, "%s: heads[%lld] is %lld, which comes twice",
+                                 name, (long long)i, (long long)head);
         else if (--n_left == 0)
             status = headwise_io_fail(HEADWISE_ERR_INVALID,
                                       "%s: no head would be left, expected one or more", name);

@@ -220,15 +220,34 @@ static enum headwise_status write_folder(struct writing *w) {
     return status;
 }
 
+static enum headwise_status check_arguments(const headwise_model *model, const char *folder,
+                                            const struct headwise_prune_options *options) {
+    static const char where[] = "model_write_pruned";
+    enum headwise_status status = headwise_io_need(where, "model", model);
+    if (!status)
+        status = headwise_io_need(where, "folder", folder);
+    if (!status)
+        status = headwise_io_need(where, "options", options);
+    if (!status && (options->size == 0 || options->size > sizeof *options))
+        return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                "%s: options->size is %zu, expected %zu (sizeof the struct)", where,
+                                options->size, sizeof *options);
+    if (!status && options->n_heads < 0)
+        return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                "%s: options->n_heads is %lld, expected 0 or more", where,
+                                (long long)options->n_heads);
+    return !status && options->n_heads > 0 ? headwise_io_need(where, "heads", options->heads)
+                                           : status;
+}
+
 enum headwise_status headwise_model_write_pruned(headwise_model *model, const char *folder,
                                                  const char *part, int64_t index,
                                                  const struct headwise_prune_options *options) {
-    if (!model || !folder || !options || options->size == 0 || options->size > sizeof *options ||
-        options->n_heads < 0 || (options->n_heads > 0 && !options->heads))
-        return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "model_write_pruned: an argument is NULL or out of range");
+    enum headwise_status status = check_arguments(model, folder, options);
+    if (status)
+        return status;
     struct writing w = {.model = model, .folder = folder};
-    enum headwise_status status = headwise_io_plan_make(&w.before, model, part, index);
+    status = headwise_io_plan_make(&w.before, model, part, index);
     if (!status)
         status = headwise_io_plan_prune(&w.after, &w.before, options);
     if (!status)

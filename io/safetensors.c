@@ -34,8 +34,11 @@ static enum headwise_status finish(headwise_safetensors **out, headwise_safetens
 }
 
 enum headwise_status headwise_safetensors_open(headwise_safetensors **file, const char *path) {
-    if (!file || !path)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "safetensors_open: an argument is NULL");
+    enum headwise_status status = headwise_io_need("safetensors_open", "file", file);
+    if (!status)
+        status = headwise_io_need("safetensors_open", "path", path);
+    if (status)
+        return status;
     headwise_safetensors *created = create(path);
     if (!created)
         return HEADWISE_ERR_NO_MEMORY;
@@ -45,9 +48,14 @@ enum headwise_status headwise_safetensors_open(headwise_safetensors **file, cons
 enum headwise_status headwise_safetensors_open_memory(headwise_safetensors **file,
                                                       const void *bytes, size_t size_bytes,
                                                       const char *name) {
-    if (!file || !name || (!bytes && size_bytes > 0))
-        return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "safetensors_open_memory: an argument is NULL");
+    static const char where[] = "safetensors_open_memory";
+    enum headwise_status status = headwise_io_need(where, "file", file);
+    if (!status)
+        status = headwise_io_need(where, "name", name);
+    if (!status && size_bytes > 0)
+        status = headwise_io_need(where, "bytes", bytes);
+    if (status)
+        return status;
     headwise_safetensors *created = create(name);
     if (!created)
         return HEADWISE_ERR_NO_MEMORY;

@@ -18,22 +18,27 @@ struct plan {
 
 static enum headwise_status fail_tensor(const struct plan *plan, const char *name,
                                         const char *problem) {
-    return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: tensor \"%s\": %s", plan->path,
-                            name ? name : "", problem);
+    return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: tensor \"%s\": %s", plan->path, name,
+                            problem);
 }
 
 static enum headwise_status measure(size_t *size_bytes, const struct plan *plan,
                                     const struct headwise_file_tensor *tensor) {
     size_t size = headwise_file_dtype_size(tensor->dtype);
-    if (!tensor->name || strcmp(tensor->name, "__metadata__") == 0)
+    if (!tensor->name)
+        return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: the name of a tensor is NULL",
+                                plan->path);
+    if (strcmp(tensor->name, "__metadata__") == 0)
         return fail_tensor(plan, tensor->name, "this cannot be a tensor's name");
-    if (size == 0)
-        return fail_tensor(plan, tensor->name, "its dtype is out of range");
     if (tensor->rank < 0 || tensor->rank > HEADWISE_FILE_MAX_RANK)
-        return fail_tensor(plan, tensor->name, "its rank is out of range");
+        return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                "%s: tensor \"%s\": rank is %d, expected 0 to %d", plan->path,
+                                tensor->name, tensor->rank, HEADWISE_FILE_MAX_RANK);
     for (int i = 0; i < tensor->rank; i++) {
         if (tensor->shape[i] < 0)
-            return fail_tensor(plan, tensor->name, "a size is negative");
+            return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                    "%s: tensor \"%s\": shape[%d] is %lld, expected 0 or more",
+                                    plan->path, tensor->name, i, (long long)tensor->shape[i]);
         if (__builtin_mul_overflow(size, (uint64_t)tensor->shape[i], &size))
             return fail_tensor(plan, tensor->name, "the product of its shape overflows");
     }
@@ -47,6 +52,12 @@ static enum headwise_status measure(size_t *size_bytes, const struct plan *plan,
  * every tensor begins at a multiple of its element size without holes. */
 static enum headwise_status arrange(struct plan *plan, const struct headwise_file_tensor *tensors) {
     size_t n = 0;
+    for (size_t i = 0; i < plan->n_tensors; i++) {
+        if (headwise_file_dtype_size(tensors[i].dtype) == 0)
+            return headwise_io_fail(
+                HEADWISE_ERR_INVALID, "%s: tensor \"%s\": dtype is %d, no headwise_file_dtype",
+                plan->path, tensors[i].name ? tensors[i].name : "", (int)tensors[i].dtype);
+    }
     for (size_t width = 8; width > 0; width /= 2) {
         for (size_t i = 0; i < plan->n_tensors; i++) {
             if (headwise_file_dtype_size(tensors[i].dtype) != width)
@@ -57,9 +68,6 @@ static enum headwise_status arrange(struct plan *plan, const struct headwise_fil
             plan->order[n++] = &tensors[i];
         }
     }
-    if (n < plan->n_tensors)
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: a tensor's dtype is out of range",
-                                plan->path);
     return HEADWISE_OK;
 }
 
@@ -152,15 +160,19 @@ enum headwise_status headwise_safetensors_write(const char *path,
                                                 size_t n_tensors,
                                                 const struct headwise_file_metadata *metadata,
                                                 size_t n_metadata) {
-    if (!path || (!tensors && n_tensors > 0) || (!metadata && n_metadata > 0))
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "safetensors_write: an argument is NULL");
+    enum headwise_status status = headwise_io_need("safetensors_write", "path", path);
+    if (!status && n_tensors > 0)
+        status = headwise_io_need("safetensors_write", "tensors", tensors);
+    if (!status && n_metadata > 0)
+        status = headwise_io_need("safetensors_write", "metadata", metadata);
+    if (status)
+        return status;
     /* + 1: calloc(0) may return NULL */
     struct plan plan = {path, calloc(n_tensors + 1, sizeof *plan.order),
                         calloc(n_tensors + 1, sizeof *plan.sizes), n_tensors};
-    enum headwise_status status =
-        plan.order && plan.sizes
-            ? write_plan(&plan, tensors, metadata, n_metadata)
-            : headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
+    status = plan.order && plan.sizes
+                 ? write_plan(&plan, tensors, metadata, n_metadata)
+                 : headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
     free(plan.order);
     free(plan.sizes);
     return status;

@@ -114,10 +114,21 @@ static void test_refused(void **state) {
     bad[7].data = NULL;
     bad[8].rank = 2;
     bad[8].shape[0] = bad[8].shape[1] = INT64_MAX;
+    const char *const says[9] = {
+        "x: tensor \"__metadata__\": this cannot be a tensor's name",
+        "x: the name of a tensor is NULL",
+        "x: \"",
+        "x: tensor \"a\": dtype is 13, no headwise_file_dtype",
+        "x: tensor \"a\": rank is 9, expected 0 to 8",
+        "x: tensor \"a\": rank is -1, expected 0 to 8",
+        "x: tensor \"a\": shape[0] is -1, expected 0 or more",
+        "x: tensor \"a\": its data is NULL",
+        "x: tensor \"a\": the product of its shape overflows",
+    };
     for (int i = 0; i < 9; i++) {
         assert_int_equal(headwise_safetensors_write("x", &bad[i], 1, NULL, 0),
                          HEADWISE_ERR_INVALID);
-        assert_ptr_equal(strstr(headwise_io_last_error(), "x: "), headwise_io_last_error());
+        assert_ptr_equal(strstr(headwise_io_last_error(), says[i]), headwise_io_last_error());
     }
     struct headwise_file_tensor twice[2] = {good("a"), good("a")};
     assert_int_equal(headwise_safetensors_write("x", twice, 2, NULL, 0), HEADWISE_ERR_INVALID);
@@ -129,7 +140,9 @@ static void test_refused(void **state) {
     metadata[0].value = "v";
     assert_int_equal(headwise_safetensors_write("x", twice, 1, metadata, 2), HEADWISE_ERR_INVALID);
     assert_int_equal(headwise_safetensors_write(NULL, twice, 1, NULL, 0), HEADWISE_ERR_INVALID);
+    assert_string_equal(headwise_io_last_error(), "safetensors_write: path is NULL");
     assert_int_equal(headwise_safetensors_write("x", NULL, 1, NULL, 0), HEADWISE_ERR_INVALID);
+    assert_string_equal(headwise_io_last_error(), "safetensors_write: tensors is NULL");
     assert_int_equal(count_files(), 0);
 }
 

@@ -244,7 +244,8 @@ static const struct wrong wrongs[] = {
      NULL,
      0,
      HEADWISE_ERR_FORMAT,
-     {"config.json: pruned_heads is {\"0\":[1,4]}, expected for each layer number a list of heads"}},
+     {"config.json: pruned_heads is {\"0\":[1,4]}, expected for each layer number a list of "
+      "heads"}},
 };
 
 static void check_line(const struct wrong *wrong) {
@@ -300,8 +301,8 @@ static void test_arguments(enum headwise_isa isa) {
     headwise_model *model = NULL;
     headwise_model_layer *layer = NULL;
     struct headwise_model_options options = {.size = sizeof(options)}, wrong = options;
-    expect_invalid(headwise_model_open(NULL, path, NULL), "NULL");
-    expect_invalid(headwise_model_open(&model, NULL, NULL), "NULL");
+    expect_invalid(headwise_model_open(NULL, path, NULL), "model_open: model is NULL");
+    expect_invalid(headwise_model_open(&model, NULL, NULL), "model_open: path is NULL");
     wrong.size = 0;
     expect_invalid(headwise_model_open(&model, path, &wrong), "size is 0");
     wrong.size = sizeof(wrong) + 1;
@@ -316,7 +317,7 @@ static void test_arguments(enum headwise_isa isa) {
     expect_invalid(headwise_model_open(&model, path, &wrong), "overrides: is no JSON object");
     wrong = options;
     wrong.n_heads = -1;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "negative");
+    expect_invalid(headwise_model_open(&model, path, &wrong), "n_heads is -1, expected 0 or more");
     wrong = options;
     wrong.rotary = (enum headwise_model_rotary)3;
     expect_invalid(headwise_model_open(&model, path, &wrong), "rotary is 3");
@@ -325,9 +326,9 @@ static void test_arguments(enum headwise_isa isa) {
     expect_invalid(headwise_model_open(&model, path, &wrong), "weights is 5");
     assert_null(model);
     model = models_open(path, &options);
-    expect_invalid(headwise_model_layer_create(NULL, model, context, NULL, 0), "NULL");
-    expect_invalid(headwise_model_layer_create(&layer, NULL, context, NULL, 0), "NULL");
-    expect_invalid(headwise_model_layer_create(&layer, model, NULL, NULL, 0), "NULL");
+    expect_invalid(headwise_model_layer_create(NULL, model, context, NULL, 0), "layer is NULL");
+    expect_invalid(headwise_model_layer_create(&layer, NULL, context, NULL, 0), "model is NULL");
+    expect_invalid(headwise_model_layer_create(&layer, model, NULL, NULL, 0), "context is NULL");
     expect_invalid(headwise_model_layer_create(&layer, model, context, "cross", 0),
                    "no part \"cross\", expected one as \"self\"");
     expect_invalid(headwise_model_layer_create(&layer, model, context, NULL, 2),

@@ -212,9 +212,11 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     const int64_t heads[] = {1, 1, 9, -1, 0, 2, 3, 1}, into[] = {1, 9, 2};
     char one[300];
     snprintf(one, sizeof one, "%s/one", folder);
-    refuses(model, one, 0, heads, 2, NULL, HEADWISE_ERR_INVALID, "head 1 is not in the layer, or");
-    refuses(model, one, 0, heads + 2, 1, NULL, HEADWISE_ERR_INVALID, "head 9 is not in the layer");
-    refuses(model, one, 0, heads + 3, 1, NULL, HEADWISE_ERR_INVALID, "head -1 is not in the");
+    refuses(model, one, 0, heads, 2, NULL, HEADWISE_ERR_INVALID,
+            "heads[1] is 1, which comes twice");
+    refuses(model, one, 0, heads + 2, 1, NULL, HEADWISE_ERR_INVALID,
+            "heads[0] is 9, which the layer does not have");
+    refuses(model, one, 0, heads + 3, 1, NULL, HEADWISE_ERR_INVALID, "heads[0] is -1, which the");
     refuses(model, one, 0, heads + 4, 4, NULL, HEADWISE_ERR_INVALID, "no head would be left");
     refuses(model, one, 0, heads, 1, into, HEADWISE_ERR_INVALID, "head 1 cannot take over");
     refuses(model, one, 0, heads, 1, into + 1, HEADWISE_ERR_INVALID, "head 9 cannot take over");
@@ -228,7 +230,8 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     assert_int_equal(headwise_model_write_pruned(model, one, NULL, 0, &options), HEADWISE_ERR_IO);
     assert_non_null(strstr(headwise_io_last_error(), "one/config.json: is there already"));
     headwise_model *pruned = models_open(one, NULL);
-    refuses(pruned, in_folder("two"), 0, heads, 1, NULL, HEADWISE_ERR_INVALID, "head 1 is not in");
+    refuses(pruned, in_folder("two"), 0, heads, 1, NULL, HEADWISE_ERR_INVALID,
+            "heads[0] is 1, which the");
     headwise_model_close(pruned);
     remove_model("one");
     headwise_model_close(model);
