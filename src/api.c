@@ -1,13 +1,11 @@
 #include "alloc.h"
-#include "attention.h"
 #include "check.h"
 #include "check_layer.h"
 #include "error.h"
 #include "headwise/headwise.h"
 #include "mha.h"
+#include "operator.h"
 #include "options.h"
-#include "probe.h"
-#include "tensor.h"
 
 const char *headwise_version(void) {
     return HEADWISE_VERSION;
@@ -19,44 +17,13 @@ enum headwise_status headwise_attention(headwise_context *context, const struct 
                                         const struct headwise_tensor *v,
                                         const struct headwise_attention_options *options) {
     static const char where[] = "attention";
-    struct headwise_call call;
+    struct headwise_shape shape = {0};
     if (!context)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: context is NULL", where);
-    enum headwise_status status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, -1);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "k", k, false, q->size[0], -1, -1, q->size[3]);
-    if (status == HEADWISE_OK)
-        status =
-            headwise_check_tensor(where, "v", v, false, q->size[0], k->size[1], k->size[2], -1);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "y", y, true, q->size[0], q->size[1], q->size[2],
-                                       v->size[3]);
-    if (status != HEADWISE_OK)
-        return status;
-    struct headwise_shape shape = {
-        .batch = q->size[0],
-        .n_heads = q->size[1],
-        .n_kv_heads = k->size[1],
-        .n_queries = q->size[2],
-        .n_new_keys = k->size[2],
-        .head_dim = q->size[3],
-        .value_dim = v->size[3],
-        .k_type = k->dtype,
-        .v_type = v->dtype,
-    };
-    status = headwise_check_call(&call, where, &shape, options);
-    if (status == HEADWISE_OK)
-        status = headwise_check_operator(where, &call);
-    if (status != HEADWISE_OK)
-        return status;
-    call.y = *y;
-    call.q = *q;
-    call.k = *k;
-    call.v = *v;
-    headwise_probe_no_heads(&call);
-    if (headwise_tensor_empty(y) && !call.present_key.data && !call.present_value.data)
-        return HEADWISE_OK;
-    return headwise_attention_run(context, &call);
+    enum headwise_status status = headwise_operator_shape(&shape, where, -1, y, q, k, v);
+    return status == HEADWISE_OK
+               ? headwise_operator_run(context, where, &shape, y, q, k, v, options)
+               : status;
 }
 
 static enum headwise_status check_size(const char *name, int64_t size, int64_t least) {

@@ -1,11 +1,11 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "attention.h"
 #include "cache.h"
 #include "check.h"
 #include "error.h"
 #include "headwise/headwise.h"
+#include "operator.h"
 #include "options.h"
 #include "rows.h"
 #include "tensor.h"
@@ -236,7 +236,6 @@ enum headwise_status headwise_attention_cached(headwise_context *context,
                                                const headwise_cache *cache, int64_t first_sequence,
                                                const struct headwise_attention_options *options) {
     static const char where[] = "attention_cached";
-    struct headwise_call call;
     enum headwise_status status = headwise_check_cache(where, context, cache, first_sequence, 0);
     if (status == HEADWISE_OK)
         status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, cache->head_dim);
@@ -258,12 +257,5 @@ enum headwise_status headwise_attention_cached(headwise_context *context,
         .cache = cache,
         .first_sequence = first_sequence,
     };
-    status = headwise_check_call(&call, where, &shape, options);
-    if (status == HEADWISE_OK)
-        status = headwise_check_operator(where, &call);
-    if (status != HEADWISE_OK)
-        return status;
-    call.y = *y;
-    call.q = *q;
-    return headwise_tensor_empty(y) ? HEADWISE_OK : headwise_attention_run(context, &call);
+    return headwise_operator_run(context, where, &shape, y, q, NULL, NULL, options);
 }

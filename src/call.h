@@ -23,9 +23,9 @@ struct headwise_call {
     const int64_t *lengths;
     int64_t n_appended;
 
-    /* query_starts NULL: none. Else batch is 1, n_queries and n_keys count all rows of q and k, what
-     * options and probe point to is by sequence, and key_starts is set: such a call is checked and
-     * projected as a whole, and attends as one call for each sequence (ragged.h). */
+    /* query_starts NULL: none. Else batch is 1, n_queries and n_keys count all rows of q and k,
+     * what options and probe point to is by sequence, and key_starts is set: such a call is checked
+     * and projected as a whole, and attends as one call for each sequence (ragged.h). */
     struct headwise_ragged ragged;
     int64_t probe_rows; /* rows of a head in the probe's arrays [B][H][rows]; n_queries, or more */
 

@@ -17,7 +17,8 @@ static enum headwise_status check_sizes(const char *where, const char *name,
                                         const int64_t expected[4]) {
     for (int axis = 0; axis < 4; axis++) {
         if (t->size[axis] < 0)
-            return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s has size %lld on its %s axis", where,
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: %s has size %lld on its %s axis, expected 0 or more", where,
                                  name, (long long)t->size[axis], axis_names[axis]);
         if (expected[axis] >= 0 && t->size[axis] != expected[axis])
             return headwise_fail(
@@ -34,8 +35,9 @@ static enum headwise_status check_extent(const char *where, const char *name,
     for (int axis = 0; axis < 4; axis++) {
         int64_t step;
         if (t->stride[axis] < 0)
-            return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s has stride %lld on its %s axis",
-                                 where, name, (long long)t->stride[axis], axis_names[axis]);
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: %s has stride %lld on its %s axis, expected 0 or more", where,
+                                 name, (long long)t->stride[axis], axis_names[axis]);
         if (!headwise_mul(&step, t->size[axis] - 1, t->stride[axis]) ||
             !headwise_sum(&last, last, step))
             return headwise_fail(HEADWISE_ERR_INVALID, "%s: the extent of %s overflows", where,
@@ -358,17 +360,5 @@ enum headwise_status headwise_check_positions(const char *where, const int64_t *
                                  (long long)(at / rows), (long long)(at % rows),
                                  (long long)positions[at], (long long)(n_positions - 1));
     }
-    return HEADWISE_OK;
-}
-
-enum headwise_status headwise_check_operator(const char *where, const struct headwise_call *call) {
-    if (call->probe.contributions)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: contributions need W_O: ask a layer's forward call", where);
-    if (call->options.positions)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: positions are for layers with rotary: turn q and k with "
-                             "headwise_rotate()",
-                             where);
     return HEADWISE_OK;
 }

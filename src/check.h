@@ -65,7 +65,4 @@ enum headwise_status headwise_check_ragged(const char *where, struct headwise_ra
 enum headwise_status
 headwise_check_ragged_options(const char *where, const struct headwise_attention_options *options);
 
-/* That a call without a layer asks for nothing that only a layer has. */
-enum headwise_status headwise_check_operator(const char *where, const struct headwise_call *call);
-
 #endif

@@ -25,11 +25,14 @@ enum headwise_status headwise_check_cache(const char *where, const headwise_cont
                              "%s: the cache is laid out for tier %s, the context runs %s", where,
                              headwise_isa_name(cache->kernels->isa),
                              headwise_isa_name(context->kernels->isa));
-    if (first_sequence < 0 || first_sequence > cache->n_sequences ||
-        n > cache->n_sequences - first_sequence)
-        return headwise_fail(
-            HEADWISE_ERR_INVALID, "%s: %lld sequences from %lld on, but the cache has %lld", where,
-            (long long)n, (long long)first_sequence, (long long)cache->n_sequences);
+    if (first_sequence < 0 || first_sequence > cache->n_sequences)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: first_sequence is %lld, expected 0 to %lld",
+                             where, (long long)first_sequence, (long long)cache->n_sequences);
+    if (n > cache->n_sequences - first_sequence)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: a batch of %lld from sequence %lld on, but the cache has %lld",
+                             where, (long long)n, (long long)first_sequence,
+                             (long long)cache->n_sequences);
     return HEADWISE_OK;
 }
 

@@ -136,10 +136,33 @@ static void every_type_and_option_agrees_with_tensors(enum headwise_isa isa) {
         }
 }
 
+/* The mean over no head is 0, as without a cache. */
+static void no_query_heads_leave_a_mean_of_zeros(enum headwise_isa isa) {
+    struct test_rng rng = test_rng_make(402);
+    const struct call_shape shape = {1, 1, 1, 3, 5, 4, 4};
+    struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+    headwise_context *context = cached_context(isa, 1, 0xff);
+    headwise_cache *cache =
+        cached_create(context, cached_config(&call.k, &call.v, shape.keys, HEADWISE_F32));
+    cached_append(context, cache, 0, &call.k, &call.v, shape.keys);
+    float mean[3 * 5];
+    for (int i = 0; i < 3 * 5; i++)
+        mean[i] = NAN;
+    struct headwise_probe probe = {.size = sizeof probe, .mean_weights = mean};
+    call.options.probe = &probe;
+    call.q.size[1] = call.y.size[1] = 0;
+    attend(context, cache, &call, 0, 3);
+    for (int i = 0; i < 3 * 5; i++)
+        assert_true(mean[i] == 0.0f);
+    headwise_cache_destroy(cache);
+    headwise_context_destroy(context);
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(any_chunks_give_the_same_bits),
         TEST_CASE(every_type_and_option_agrees_with_tensors),
+        TEST_CASE(no_query_heads_leave_a_mean_of_zeros),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }
