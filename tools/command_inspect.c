@@ -73,6 +73,12 @@ static int check_settings(const struct settings *s) {
         code = option_check_range("entry", s->entry, 0, INT64_MAX);
     if (!code)
         code = option_check_range("cells", s->cells, 8, 1024);
+    if (!code)
+        code = option_check_distinct("html", s->html, "svg", s->svg);
+    if (!code)
+        code = option_check_distinct("json", s->json, "html", s->html);
+    if (!code)
+        code = option_check_distinct("json", s->json, "svg", s->svg);
     return code;
 }
 

@@ -83,6 +83,8 @@ static int read_settings(struct sweep *sweep, struct arena *arena, const struct 
     int code = option_check_range("d-model", s->d_model, 1, 65536);
     if (!code)
         code = option_check_range("repeat", s->repeat, 1, 100000);
+    if (!code)
+        code = option_check_distinct("csv", s->csv, "svg", s->svg);
     if (!code && !s->weights && (s->layout || s->prefix))
         code = fail("option --%s is given without --weights", s->layout ? "layout" : "prefix");
     if (!code)

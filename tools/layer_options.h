@@ -19,7 +19,7 @@ struct layer_settings {
     LAYER_OPTION(weights, OPTION_TEXT, "W.safetensors", "W_Q W_K W_V W_O [b_Q b_K b_V b_O]"),      \
         LAYER_OPTION(model, OPTION_TEXT, "DIR",                                                    \
                      "take a layer of this model instead: a folder or a file"),                    \
-        LAYER_OPTION(layer, OPTION_INTEGER, "N", "number of the layer, from 0"),                   \
+        LAYER_OPTION(layer, OPTION_INTEGER, "N", "number of the layer, from 0; 0"),                   \
         LAYER_OPTION(part, OPTION_TEXT, "NAME",                                                    \
                      "encoder, decoder, cross, text, vision; the first"),                          \
         LAYER_OPTION(family, OPTION_TEXT, "NAME", "llama, bert, ...; config.json's model_type"),   \

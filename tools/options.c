@@ -187,6 +187,14 @@ int options_parse(void *settings, bool *done, const struct command *command, int
     return EXIT_GOOD;
 }
 
+int option_check_distinct(const char *name, const char *path, const char *other,
+                          const char *other_path) {
+    if (path && other_path && strcmp(path, other_path) == 0)
+        return fail("option --%s is \"%s\", expected another file than that of --%s", name, path,
+                    other);
+    return EXIT_GOOD;
+}
+
 void options_print_help(const struct command *command) {
     printf("usage: headwise %s %s\n\n%s\n\n", command->name, command->usage, command->summary);
     for (size_t i = 0; i < command->n_options; i++) {

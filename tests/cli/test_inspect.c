@@ -387,6 +387,10 @@ static void agrees_in_a_batch(enum headwise_isa isa) {
     cli_accepts("inspect", RANDOM);
     assert_non_null(strstr(cli.out, "means over 2 batch entries; pairs, links, ranks and maps of "
                                     "entry 0\n"));
+    cli_refuses("option --json is \"one\", expected another file than that of --html", "inspect",
+                RANDOM, "--html", "one", "--svg", "two", "--json", "one");
+    cli_refuses("option --html is \"one\", expected another file than that of --svg", "inspect",
+                RANDOM, "--html", "one", "--svg", "one");
     cli_refuses("option --entry is 2, expected 0 to 1", "inspect", RANDOM, "--entry", "2", "--json",
                 "out");
 }

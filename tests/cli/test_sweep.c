@@ -255,6 +255,8 @@ static void refuses_what_cannot_be_swept(enum headwise_isa isa) {
     cli_refuses("option --seq is \"12,\", expected integers with commas", "sweep", "--seq", "12,");
     cli_refuses("option --seq is \"1;2\"", "sweep", "--seq", "1;2");
     cli_refuses("option --threads has 2000, expected 1 to 1024", "sweep", "--threads", "1,2000");
+    cli_refuses("option --csv is \"out\", expected another file than that of --svg", "sweep",
+                "--csv", "out", "--svg", "out");
     cli_refuses("option --repeat", "sweep", "--repeat", "0");
     cli_refuses("option --layout is given without --weights", "sweep", "--layout", "in_out");
     cli_refuses("has no tensor \"x.W_Q\"", "sweep", "--weights", "w", "--prefix", "x.");
