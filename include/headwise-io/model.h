@@ -97,7 +97,8 @@ HEADWISE_API enum headwise_status headwise_model_open(headwise_model **model, co
 /* Closes the files. Layers made from the model stay usable. NULL is allowed. */
 HEADWISE_API void headwise_model_close(headwise_model *model);
 
-/* The family: "bert", "distilbert", "gpt2", "mingpt", "llama", ... Static storage. */
+/* The family: "bert", "distilbert", "gpt2", "mingpt", "llama", ... Static storage. model must not
+ * be NULL, nor in the functions below that return no status. */
 HEADWISE_API const char *headwise_model_family(const headwise_model *model);
 
 /* Names of families, index 0, 1, ...; NULL beyond the last. */
@@ -124,8 +125,8 @@ typedef struct headwise_model_layer headwise_model_layer;
  * HEADWISE_ERR_FORMAT: a tensor is missing, unknown, or does not have the shape expected, heads do
  * not divide it, a value of config.json is missing, out of range, or asks for arithmetic that is
  * not supported (the message says which key and value), a weight does not fit the type asked for.
- * HEADWISE_ERR_INVALID: an argument is NULL,
- * no such part or layer. HEADWISE_ERR_NO_MEMORY. On failure *layer is unchanged. */
+ * HEADWISE_ERR_INVALID: an argument is NULL, no such part or layer. HEADWISE_ERR_NO_MEMORY. On
+ * failure *layer is unchanged. */
 HEADWISE_API enum headwise_status headwise_model_layer_create(headwise_model_layer **layer,
                                                               headwise_model *model,
                                                               headwise_context *context,
@@ -142,7 +143,8 @@ HEADWISE_API enum headwise_status headwise_model_layer_read(headwise_model_layer
 /* NULL is allowed. */
 HEADWISE_API void headwise_model_layer_destroy(headwise_model_layer *layer);
 
-/* The packed layer; NULL after headwise_model_layer_read(). Lives as long as the layer object. */
+/* The packed layer; NULL after headwise_model_layer_read(). Lives as long as the layer object.
+ * layer must not be NULL, here and in the next three. */
 HEADWISE_API const headwise_mha *headwise_model_layer_mha(const headwise_model_layer *layer);
 
 /* Sizes, norms and rotary table, and after headwise_model_layer_read() the matrices, as [out][in],

@@ -92,7 +92,8 @@ HEADWISE_API enum headwise_status headwise_safetensors_open_memory(headwise_safe
 /* Unmaps and frees. NULL is allowed. */
 HEADWISE_API void headwise_safetensors_close(headwise_safetensors *file);
 
-/* The path, or the name given to open_memory. */
+/* The path, or the name given to open_memory. file must not be NULL, here and in the lookups below.
+ */
 HEADWISE_API const char *headwise_safetensors_path(const headwise_safetensors *file);
 
 /* Number of tensors; tensor number index in the order of their data, NULL where index is too large;

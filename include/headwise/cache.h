@@ -129,15 +129,18 @@ HEADWISE_API enum headwise_status headwise_cache_read(const headwise_cache *cach
                                                       const struct headwise_tensor *k,
                                                       const struct headwise_tensor *v);
 
-/* One sequence as bytes, for a file or another process: 16 64-bit integers, then rows in plain
- * order, the same whatever the tier, block sharing and capacity. "HWCACHE" and a 0 byte;
- * 0x0102030405060708; version 1; size of all in bytes; type as in headwise_dtype; Hkv; D; Dv;
- * length; dropped_from; dropped_to; five zeros I8 only: scales of the keys [Hkv][n][ceil(D / 32)],
- * of the values [Hkv][n][ceil(Dv / 32)], f32 keys [Hkv][n][D], values [Hkv][n][Dv], in the cache's
- * type Integers and elements are in the byte order of the machine that saved; the second integer
- * tells a machine of the other order, which refuses them. The n rows are those of positions 0 ...
- * length-1 without dropped_from ... dropped_to-1, which are multiples of 256, or 0 where no row was
- * dropped.
+/* One sequence as bytes, for a file or another process: rows in plain order, the same whatever the
+ * tier, block sharing and capacity. One part after another, without gaps:
+ *
+ *   - 16 64-bit integers: "HWCACHE" and a 0 byte; 0x0102030405060708; version 1; size of all in
+ *     bytes; type as in headwise_dtype; Hkv; D; Dv; length; dropped_from; dropped_to; five zeros;
+ *   - I8 only, f32: scales of the keys [Hkv][n][ceil(D / 32)], of the values
+ *     [Hkv][n][ceil(Dv / 32)];
+ *   - in the cache's type: keys [Hkv][n][D], values [Hkv][n][Dv].
+ *
+ * Integers and elements are in the byte order of the machine that saved; the second integer tells a
+ * machine of the other order, which refuses them. The n rows are those of positions 0 ... length-1
+ * without dropped_from ... dropped_to-1, which are multiples of 256, or 0 where no row was dropped.
  *
  * What was loaded is what was saved, bit for bit, on any tier: attention over both is the same. */
 
@@ -207,7 +210,7 @@ headwise_mha_forward_cached(headwise_context *context, const headwise_mha *mha,
  * them; attend lets x (n, 1, S, d_model) attend to what the cache holds and appends nothing: cross
  * attention computes the memory's keys once and attends for every step of the decoder. With rotary
  * memory is the sequence itself, and its rows stand at their places in it.
- * Of options append reads positions only. Errors as above. */
+ * Of options, which may be NULL, append reads positions only. Errors as above. */
 HEADWISE_API enum headwise_status
 headwise_mha_append(headwise_context *context, const headwise_mha *mha, headwise_cache *cache,
                     int64_t first_sequence, const struct headwise_tensor *memory,

@@ -32,7 +32,7 @@ enum headwise_status {
 HEADWISE_API const char *headwise_status_name(enum headwise_status status);
 
 /* One line, without a newline, about the last call of the calling thread that failed: what was
- * wrong, where, and what was expected ("attention: k has 3 columns, expected 64 as in q").
+ * wrong, where, and what was expected ("attention: k has size 3 on its column axis, expected 64").
  * Empty ("") before the first failure; a successful call leaves the text as it is.
  * The storage belongs to the thread and is overwritten by its next failing call. */
 HEADWISE_API const char *headwise_last_error(void);

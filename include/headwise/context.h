@@ -45,7 +45,8 @@ headwise_context_create(headwise_context **context, const struct headwise_contex
 /* Frees the context and its scratch memory. NULL is allowed. */
 HEADWISE_API void headwise_context_destroy(headwise_context *context);
 
-/* The tier of the context, never AUTO; its number of threads, at least 1. */
+/* The tier of the context, never AUTO; its number of threads, at least 1. context must not be NULL,
+ * here and in headwise_context_scratch_bytes(). */
 HEADWISE_API enum headwise_isa headwise_context_isa(const headwise_context *context);
 HEADWISE_API int headwise_context_threads(const headwise_context *context);
 

@@ -95,8 +95,8 @@ struct headwise_mha_config {
     const float *scales_o;
 
     /* packed_dtype I8 only: what is multiplied with the weights (x, memory, the heads' outputs) is
-     * rounded to integers too, each row with one scale = largest magnitude / 127 of its own, so that
-     * products and sums are those of integers, exact and the same on every tier:
+     * rounded to integers too, each row with one scale = largest magnitude / 127 of its own, so
+     * that products and sums are those of integers, exact and the same on every tier:
      *   y = integer sum * (row's scale * output's scale) + bias, each operation rounded.
      * A component is off by at most half its row's scale; a row that is not finite gives NaN. Many
      * rows are faster than with F32 where the processor multiplies bytes (AVX-512 VNNI, NEON's dot

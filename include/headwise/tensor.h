@@ -18,6 +18,10 @@ extern "C" {
  * elements named by the sizes is read or written. An axis of size 0 makes the tensor empty; data
  * may then be NULL.
  *
+ * Where a function says that arrays may not overlap, it does not look: views may interleave without
+ * sharing an element. If they share one, the numbers that come out mean nothing, and no more than
+ * that happens.
+ *
  * Inputs are never written; data is not const only so that one type serves both directions. */
 struct headwise_tensor {
     void *data;
