@@ -32,7 +32,7 @@ void headwise_pack_rows_simd(float *restrict a, ptrdiff_t a_stride, const float 
 
 /* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
  * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
-static inline void prefetch_line(const float *p) {
+static inline __attribute__((always_inline)) void prefetch_line(const float *p) {
     _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
