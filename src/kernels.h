@@ -55,7 +55,8 @@ typedef void headwise_values_fn(float *restrict c, ptrdiff_t c_stride, const flo
 
 /* One panel of a projection; a chain over k may be continued over several calls:
  *   acc = resume ? c[i][j] : 0; chain over t as in scores
- *   c[i][j] = bias == NULL ? acc : acc + bias[j] */
+ *   c[i][j] = bias == NULL ? acc : acc + bias[j]
+ * What follows the panel in memory is asked for, as the next call mostly reads it. */
 typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                                  ptrdiff_t a_stride, int a_rows, const float *restrict b,
                                  ptrdiff_t m, int n, ptrdiff_t k, bool resume,

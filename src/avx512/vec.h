@@ -50,6 +50,10 @@ static inline __attribute__((always_inline)) void prefetch(const void *p) {
     _mm_prefetch(p, _MM_HINT_T0);
 }
 
+static inline __attribute__((always_inline)) void prefetch_to_l2(const void *p) {
+    _mm_prefetch(p, _MM_HINT_T1);
+}
+
 /* Stops the compiler from loading x again at every use: one register, one load. */
 static inline void keep_in_register(vec *x) {
     __asm__("" : "+v"(*x));

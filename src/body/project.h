@@ -42,8 +42,17 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 void headwise_project_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                            ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
                            int n, ptrdiff_t k, bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a,    a_stride,         a_rows,
-                        b, k,        NULL, .resume = resume, .bias = bias};
+    struct product p = {c,
+                        c_stride,
+                        a,
+                        a_stride,
+                        a_rows,
+                        b,
+                        k,
+                        NULL,
+                        .resume = resume,
+                        .bias = bias,
+                        .continues = true};
     if (a_rows > 1)
         for_each_panel(&p, m, n, project_tile, F32);
     else
