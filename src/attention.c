@@ -109,9 +109,9 @@ static const float *row_maxima(const struct headwise_attention_job *job,
     if (tile->maxima)
         return tile->maxima + row * plan->n_blocks;
     float *gathered = tile->worker + plan->at_maxima;
-    for (int64_t block = 0; block < plan->n_blocks; block++)
+    for (int64_t block = 0; block < plan->n_blocks; block++) /* the tile meets all of them */
         gathered[block] =
-            job->shared[plan->at_part_max + (part * plan->n_blocks + block) * plan->max_rows + row];
+            job->shared[plan->at_part_max + (part * plan->n_parts + block) * plan->max_rows + row];
     return gathered;
 }
 
@@ -137,19 +137,6 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         headwise_stats_finish(tile, inverse);
 }
 
-/* The first block from `block` on that has keys for the tile, n_blocks or more where none has: a
- * window far into a sequence is not searched for block by block. Where every key has a place in
- * what the caller gets, all blocks come. */
-static int64_t next_block(const struct headwise_tile *tile, int64_t block) {
-    const struct headwise_call *call = tile->plan->call;
-    if (tile->plan->keeps_weights || call->probe.scores)
-        return block;
-    int64_t key =
-        headwise_next_key(call, tile->batch, tile->first_query, tile->first_query + tile->n_queries,
-                          block * HEADWISE_KEY_BLOCK);
-    return headwise_max(block, key / HEADWISE_KEY_BLOCK);
-}
-
 /* All key blocks of a tile, merged as they come. */
 static void run_whole(const struct headwise_attention_job *job, const struct task *task,
                       int64_t kv_head, int worker) {
@@ -162,9 +149,9 @@ static void run_whole(const struct headwise_attention_job *job, const struct tas
     headwise_probe_begin(&tile);
     if (job->plan.call->probe.statistics)
         headwise_stats_begin(&tile);
-    for (int64_t block = next_block(&tile, 0); block < job->plan.n_blocks;
-         block = next_block(&tile, block + 1))
-        headwise_block_run(&tile, block);
+    struct headwise_blocks blocks = headwise_plan_blocks(&job->plan, task->batch, task->tile);
+    for (int64_t n = 0; n < headwise_blocks_count(blocks); n++)
+        headwise_block_run(&tile, headwise_blocks_at(blocks, n));
     finish_tile(job, &tile, task->part);
 }
 
@@ -178,17 +165,17 @@ void headwise_attend_task(void *arg, int64_t index, int worker) {
         run_whole(job, &task, g, worker);
 }
 
-/* The state of one key block of one tile in the shared scratch. */
+/* The state of the n-th key block that a tile meets in the shared scratch. */
 static void use_part(const struct headwise_attention_job *job, struct headwise_tile *tile,
-                     int64_t part, int64_t block) {
+                     int64_t part, int64_t n) {
     const struct headwise_plan *plan = &job->plan;
-    int64_t row = (part * plan->n_blocks + block) * plan->max_rows;
+    int64_t row = (part * plan->n_parts + n) * plan->max_rows;
     tile->max = job->shared + plan->at_part_max + row;
     tile->sum = job->shared + plan->at_part_sum + row;
     tile->output = job->shared + plan->at_part_output + row * plan->o_stride;
 }
 
-/* A range of key blocks of a tile, each left on its own for headwise_join_task. */
+/* A part of a tile's key blocks, each left on its own for headwise_join_task. */
 void headwise_split_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     const struct headwise_plan *plan = &job->plan;
@@ -196,13 +183,16 @@ void headwise_split_task(void *arg, int64_t index, int worker) {
     struct headwise_tile tile = make_tile(job, &task, task.head_task, worker);
     if (tile.n_rows == 0)
         return;
-    int64_t first = task.split * plan->split_blocks;
-    int64_t last = headwise_min(first + plan->split_blocks, plan->n_blocks);
+    struct headwise_blocks blocks = headwise_plan_blocks(plan, task.batch, task.tile);
+    struct headwise_span part =
+        headwise_plan_split(plan, headwise_blocks_count(blocks), task.split);
+    if (part.lo == part.hi)
+        return;
     headwise_tile_pack_queries(&tile);
-    for (int64_t block = first; block < last; block++) {
-        use_part(job, &tile, task.part, block);
+    for (int64_t n = part.lo; n < part.hi; n++) {
+        use_part(job, &tile, task.part, n);
         headwise_tile_reset(&tile);
-        headwise_block_run(&tile, block);
+        headwise_block_run(&tile, headwise_blocks_at(blocks, n));
     }
 }
 
@@ -236,9 +226,10 @@ void headwise_join_task(void *arg, int64_t index, int worker) {
     if (tile.n_rows == 0)
         return;
     headwise_tile_begin(&tile);
-    for (int64_t block = 0; block < job->plan.n_blocks; block++) {
+    struct headwise_blocks blocks = headwise_plan_blocks(&job->plan, task.batch, task.tile);
+    for (int64_t n = 0; n < headwise_blocks_count(blocks); n++) {
         struct headwise_tile part = tile;
-        use_part(job, &part, task.part, block);
+        use_part(job, &part, task.part, n);
         join_part(&tile, &part);
     }
     finish_tile(job, &tile, task.part);

@@ -41,7 +41,7 @@ int headwise_attention_phases(const struct headwise_attention_job *job,
                               struct headwise_phase *phases);
 
 /* The tasks of one call that is not ragged, arg a headwise_attention_job: all key blocks of a tile;
- * a range of its key blocks, where keys are split; all of them joined. */
+ * a part of its key blocks, where keys are split; all of them joined. */
 headwise_task_fn headwise_attend_task, headwise_split_task, headwise_join_task;
 
 /* Whether the whole call is too small to wake other threads for. */

@@ -69,12 +69,14 @@ struct headwise_span headwise_window_span(const struct headwise_call *call, int6
                                   visible_keys(call, b, call->n_queries - 1).hi};
 }
 
-int64_t headwise_next_key(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
-                          int64_t key) {
+struct headwise_blocks headwise_blocks_in_sight(const struct headwise_call *call, int64_t b,
+                                                int64_t i0, int64_t i1) {
     struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);
-    if (key >= to.first)
-        key = headwise_max(key, from.lo);
-    return key < headwise_max(to.first, to.hi) ? key : headwise_max(key, call->n_keys);
+    struct headwise_blocks blocks = {.first = headwise_ceil_div(to.first, HEADWISE_KEY_BLOCK)};
+    blocks.from = headwise_max(blocks.first, from.lo / HEADWISE_KEY_BLOCK);
+    blocks.end = from.lo < to.hi ? headwise_ceil_div(to.hi, HEADWISE_KEY_BLOCK) : 0;
+    blocks.end = headwise_max(blocks.end, blocks.from);
+    return blocks;
 }
 
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,

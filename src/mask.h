@@ -20,10 +20,23 @@ struct headwise_span headwise_block_span(const struct headwise_call *call, int64
  * that stay in sight. */
 struct headwise_span headwise_window_span(const struct headwise_call *call, int64_t b);
 
-/* The first key from `key` on that lies where these queries see keys, by the same standard; n_keys
- * or more where there is none. */
-int64_t headwise_next_key(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
-                          int64_t key);
+/* Key blocks 0 ... first-1 and from ... end-1, in this order; first <= from <= end. */
+struct headwise_blocks {
+    int64_t first, from, end;
+};
+
+/* The blocks with keys that these queries see, by the same standard. */
+struct headwise_blocks headwise_blocks_in_sight(const struct headwise_call *call, int64_t b,
+                                                int64_t i0, int64_t i1);
+
+static inline int64_t headwise_blocks_count(struct headwise_blocks blocks) {
+    return blocks.first + blocks.end - blocks.from;
+}
+
+/* The n-th of them. */
+static inline int64_t headwise_blocks_at(struct headwise_blocks blocks, int64_t n) {
+    return n < blocks.first ? n : n - blocks.first + blocks.from;
+}
 
 /* Whether each of these queries sees all of these keys, by the same standard. */
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,

@@ -1,5 +1,7 @@
 #include "plan.h"
 
+#include <math.h>
+
 #include "alloc.h"
 #include "stats.h"
 
@@ -75,21 +77,47 @@ static void plan_tiles(struct headwise_plan *plan) {
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
 }
 
+struct headwise_blocks headwise_plan_blocks(const struct headwise_plan *plan, int64_t b,
+                                            int64_t tile) {
+    const struct headwise_call *call = plan->call;
+    int64_t first = tile * plan->tile_queries;
+    if (plan->keeps_weights || call->probe.scores)
+        return (struct headwise_blocks){0, 0, plan->n_blocks};
+    return headwise_blocks_in_sight(call, b, first,
+                                    headwise_min(first + plan->tile_queries, call->n_queries));
+}
+
+/* The most blocks that a tile can meet wherever its queries stand: what a call needs of scratch
+ * depends on its shape and options, not on lengths and offsets. */
+static int64_t most_blocks(const struct headwise_plan *plan) {
+    const struct headwise_call *call = plan->call;
+    const struct headwise_attention_options *options = &call->options;
+    int64_t left = options->window_left, right = options->window_right, block = HEADWISE_KEY_BLOCK;
+    if (options->causal != HEADWISE_CAUSAL_NONE)
+        right = 0;
+    bool bounded = options->window_is_set && left >= 0 && right >= 0;
+    if (!bounded || plan->keeps_weights || call->probe.scores)
+        return plan->n_blocks;
+    int64_t keys =
+        headwise_min(left, call->n_keys) + headwise_min(right, call->n_keys) + plan->tile_queries;
+    int64_t first = headwise_min(options->window_first, call->n_keys);
+    /* One key in the first block of the window, the others in the blocks after it. */
+    return headwise_min(plan->n_blocks,
+                        headwise_ceil_div(first, block) + 1 + headwise_ceil_div(keys - 1, block));
+}
+
 /* Keys are split where there are fewer tasks than threads could share evenly. */
 static void plan_splits(struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
     int64_t tasks = call->batch * plan->n_head_tasks * plan->n_tiles;
     int64_t part_floats = plan->max_rows * (plan->o_stride + 2);
     plan->n_splits = 1;
+    plan->n_parts = most_blocks(plan);
     bool even = tasks % plan->n_threads == 0 || tasks >= 8 * plan->n_threads;
-    bool affordable =
-        tasks > 0 && plan->n_blocks > 1 && part_floats <= SPLIT_FLOATS / tasks / plan->n_blocks;
-    if (plan->n_threads > 1 && !even && affordable && !call->probe.mean_weights &&
-        !call->probe.statistics)
-        plan->n_splits =
-            headwise_min(plan->n_blocks, headwise_ceil_div(4 * plan->n_threads, tasks));
-    plan->split_blocks = headwise_max(1, headwise_ceil_div(plan->n_blocks, plan->n_splits));
-    plan->n_splits = headwise_max(1, headwise_ceil_div(plan->n_blocks, plan->split_blocks));
+    if (plan->n_threads == 1 || even || call->probe.mean_weights || call->probe.statistics)
+        return;
+    if (plan->n_parts > 1 && part_floats <= SPLIT_FLOATS / tasks / plan->n_parts)
+        plan->n_splits = headwise_min(plan->n_parts, headwise_ceil_div(4 * plan->n_threads, tasks));
 }
 
 static void plan_worker(struct headwise_plan *plan) {
@@ -141,7 +169,7 @@ static void plan_shared(struct headwise_plan *plan) {
     *total = 0;
     if (plan->n_splits == 1)
         return;
-    int64_t parts = call->batch * plan->n_head_tasks * plan->n_tiles * plan->n_blocks;
+    int64_t parts = call->batch * plan->n_head_tasks * plan->n_tiles * plan->n_parts;
     plan->at_part_max = headwise_take(total, parts, plan->max_rows);
     plan->at_part_sum = headwise_take(total, parts, plan->max_rows);
     plan->at_part_output = headwise_take(total, parts, plan->max_rows * plan->o_stride);
@@ -170,12 +198,12 @@ void headwise_plan_narrow(struct headwise_plan *plan, const struct headwise_call
     plan->call = call;
     plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
-    plan->split_blocks = headwise_max(1, plan->n_blocks);
 }
 
 bool headwise_plan_is_tiny(const struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
-    double work = (double)call->batch * (double)call->n_heads * (double)call->n_queries *
-                  (double)call->n_keys * (double)(call->head_dim + call->value_dim);
+    double keys = fmin((double)call->n_keys, (double)plan->n_parts * HEADWISE_KEY_BLOCK);
+    double work = (double)call->batch * (double)call->n_heads * (double)call->n_queries * keys *
+                  (double)(call->head_dim + call->value_dim);
     return work < HEADWISE_TINY_WORK;
 }

@@ -4,15 +4,16 @@
 
 #include "call.h"
 #include "kernels.h"
+#include "mask.h"
 
 /* Row stride of a tile of scores: a key block, and a cache line more, so that rows do not fall into
  * the same cache sets (a power of two costs 60 % of the speed of the values product). */
 enum { HEADWISE_SCORE_STRIDE = HEADWISE_KEY_BLOCK + HEADWISE_SUM_LANES };
 
 /* A task is one batch entry, one kv head (all of them in turn where the mean over heads is wanted),
- * a tile of queries, and all key blocks, or one of n_splits ranges of blocks. Its rows are the
- * pairs of query and active query head of the kv head's group, query-major: row = (i - first) *
- * n_active + a. */
+ * a tile of queries, and all key blocks that the tile meets, or one of n_splits parts of them. Its
+ * rows are the pairs of query and active query head of the kv head's group, query-major: row = (i -
+ * first) * n_active + a. */
 struct headwise_plan {
     const struct headwise_call *call;
     const struct headwise_kernels *kernels;
@@ -23,10 +24,10 @@ struct headwise_plan {
     int64_t heads_per_task; /* kv heads: 1, or all */
     int64_t n_head_tasks;   /* n_kv_heads / heads_per_task */
     int64_t n_blocks;       /* key blocks of the whole call */
-    int64_t n_splits; /* ranges of key blocks computed apart; 1: blocks are merged as they come */
-    int64_t split_blocks; /* key blocks per range */
-    int64_t max_rows;     /* tile_queries * (largest) group */
-    int64_t sub_rows;     /* rows that share one pass over a key block */
+    int64_t n_splits; /* parts of a tile's blocks computed apart; 1: they are merged as they come */
+    int64_t n_parts;  /* the most blocks that a tile can meet */
+    int64_t max_rows; /* tile_queries * (largest) group */
+    int64_t sub_rows; /* rows that share one pass over a key block */
     int64_t few_rows; /* tiles of at most so many rows are memory-bound: nothing is kept packed */
 
     int64_t q_stride;      /* floats per row of packed queries */
@@ -53,6 +54,19 @@ void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *
 /* Makes a plan for one thread serve a call that differs from its own in having fewer queries or
  * keys. */
 void headwise_plan_narrow(struct headwise_plan *plan, const struct headwise_call *call);
+
+/* The key blocks that a tile of batch entry b meets: those in sight of its queries, so that a
+ * window far into a sequence is not searched for block by block; all of them where every key has a
+ * place in what the caller gets. */
+struct headwise_blocks headwise_plan_blocks(const struct headwise_plan *plan, int64_t b,
+                                            int64_t tile);
+
+/* The part of n blocks that a split computes, as numbers among them: sizes differ by one at most.
+ */
+static inline struct headwise_span headwise_plan_split(const struct headwise_plan *plan, int64_t n,
+                                                       int64_t split) {
+    return (struct headwise_span){n * split / plan->n_splits, n * (split + 1) / plan->n_splits};
+}
 
 /* Multiply-adds below which waking threads (about 5 us) costs more than it gives. */
 enum { HEADWISE_TINY_WORK = 256 * 1024 };

@@ -52,6 +52,29 @@ static void one_query_long_keys(enum headwise_isa isa) {
             }
 }
 
+/* The same where a window shows a stretch of the keys, and perhaps the first ones. */
+static void few_queries_far_in_a_window(enum headwise_isa isa) {
+    const int64_t positions[] = {4000, 2100, 250}, firsts[] = {0, 5, 300}, lefts[] = {0, 300, 1100};
+    struct test_rng rng = test_rng_make(235);
+    for (size_t p = 0; p < TEST_COUNT(positions); p++)
+        for (size_t f = 0; f < TEST_COUNT(firsts); f++)
+            for (int64_t queries = 1; queries <= 3; queries += 2) {
+                const struct call_shape shape = {1, 3, 1, queries, 4097, 64, 48};
+                struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+                call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
+                call.options.query_offsets = &positions[p];
+                call.options.window_is_set = true;
+                call.options.window_left = lefts[(p + f) % TEST_COUNT(lefts)];
+                call.options.window_first = firsts[f];
+                if (f == 1)
+                    call_probe(&call, CALL_LSE | CALL_HEADS, HEADWISE_SCORES_WEIGHTS);
+                if (f == 2)
+                    call_probe(&call, CALL_WEIGHTS | CALL_SCORES, HEADWISE_SCORES_MASKED);
+                expect_same_for_counts(isa, &call);
+                guard_reset();
+            }
+}
+
 static void many_queries_and_heads(enum headwise_isa isa) {
     const struct call_shape shapes[] = {
         {2, 6, 2, 70, 600, 16, 24}, {3, 5, 5, 3, 40, 37, 8}, {1, 1, 1, 300, 300, 64, 64}};
@@ -154,9 +177,8 @@ static void the_callers_own_loop(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(one_query_long_keys),
-        TEST_CASE(many_queries_and_heads),
-        TEST_CASE(layers),
+        TEST_CASE(one_query_long_keys),    TEST_CASE(few_queries_far_in_a_window),
+        TEST_CASE(many_queries_and_heads), TEST_CASE(layers),
         TEST_CASE(the_callers_own_loop),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
