@@ -119,9 +119,10 @@ static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* acc = fma(a, b, acc) */
+/* acc = fma(a, b, acc), in place: gcc 12 would sometimes put the sum over a factor and move it, or
+ * even spill it. */
 static inline void multiply_add_to(vec *acc, vec a, vec b) {
-    *acc = multiply_add(a, b, *acc);
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*acc) : "x"(a), "x"(b));
 }
 
 /* acc = fma(*x, b, acc) */
