@@ -38,9 +38,9 @@ static enum headwise_status check_options(const struct headwise_model_options *o
                                 "model_open: options->rotary is %d, expected 0 to 2",
                                 (int)options->rotary);
     if (options->weights < HEADWISE_MODEL_WEIGHTS_F32 ||
-        options->weights > HEADWISE_MODEL_WEIGHTS_I8)
+        options->weights > HEADWISE_MODEL_WEIGHTS_DYNAMIC)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "model_open: options->weights is %d, expected 0 to 4",
+                                "model_open: options->weights is %d, expected 0 to 5",
                                 (int)options->weights);
     return HEADWISE_OK;
 }

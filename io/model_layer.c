@@ -74,6 +74,7 @@ static enum headwise_dtype packed_dtype(const headwise_model *model,
     case HEADWISE_MODEL_WEIGHTS_BF16:
         return HEADWISE_BF16;
     case HEADWISE_MODEL_WEIGHTS_I8:
+    case HEADWISE_MODEL_WEIGHTS_DYNAMIC:
         return HEADWISE_I8;
     default:
         return HEADWISE_F32;
@@ -107,6 +108,7 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
         .group_sizes = plan->heads.group_sizes,
         .head_numbers = plan->heads.numbers,
         .packed_dtype = packed_dtype(plan->model, weights),
+        .dynamic_int8 = plan->model->options.weights == HEADWISE_MODEL_WEIGHTS_DYNAMIC,
     };
     if (!status)
         status = add_norms(plan, weights, &layer->config);

@@ -20,17 +20,29 @@ static double weight(const struct layer_input *layer, int64_t input, int64_t out
                                                         : output * n_inputs + input];
 }
 
+/* What rounding to integers may add to each input of the row: half a step, largest / 127. */
+static double rounding(const struct row *row) {
+    const struct headwise_mha_config *config = &row->layer->config;
+    double largest = 0;
+    for (int64_t h = 0; config->dynamic_int8 && h < config->n_heads; h++) {
+        int64_t at = (row->b * config->n_heads + h) * row->layer->n_queries + row->i;
+        for (int64_t t = 0; t < config->value_dim; t++)
+            largest = fmax(largest, fabs(row->head_outputs[at * config->value_dim + t]));
+    }
+    return largest / 254;
+}
+
 /* The sum of a column's contributions, and of the sizes of its products. */
 static double add_heads(const struct row *row, int64_t column, double *sizes) {
     const struct headwise_mha_config *config = &row->layer->config;
-    double sum = 0;
+    double sum = 0, more = rounding(row);
     *sizes = 0;
     for (int64_t h = 0; h < config->n_heads; h++) {
         int64_t at = (row->b * config->n_heads + h) * row->layer->n_queries + row->i;
         sum += row->contributions[at * config->d_out + column];
         for (int64_t t = 0; t < config->value_dim; t++)
-            *sizes += fabs(row->head_outputs[at * config->value_dim + t] *
-                           weight(row->layer, h * config->value_dim + t, column));
+            *sizes += (fabs(row->head_outputs[at * config->value_dim + t]) + more) *
+                      fabs(weight(row->layer, h * config->value_dim + t, column));
     }
     return sum;
 }

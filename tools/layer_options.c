@@ -16,7 +16,7 @@ static int read_causal(enum headwise_causal *causal, const char *text) {
     return fail("option --causal is \"%s\", expected none, top-left or bottom-right", text);
 }
 
-/* The type that the layer keeps its matrices in. */
+/* The type that the layer keeps its matrices in, and whether x is rounded too. */
 static int read_packed(struct headwise_mha_config *config, const char *text) {
     static const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16,
                                                 HEADWISE_I8};
@@ -26,9 +26,11 @@ static int read_packed(struct headwise_mha_config *config, const char *text) {
             return EXIT_GOOD;
         }
     }
-    if (strcmp(text, "stored") != 0)
-        return fail("option --packed is \"%s\", expected f32, f16, bf16, i8 or stored", text);
-    config->packed_dtype = config->weight_dtype;
+    config->dynamic_int8 = strcmp(text, "dynamic") == 0;
+    config->packed_dtype = config->dynamic_int8 ? HEADWISE_I8 : config->weight_dtype;
+    if (!config->dynamic_int8 && strcmp(text, "stored") != 0)
+        return fail("option --packed is \"%s\", expected f32, f16, bf16, i8, dynamic or stored",
+                    text);
     return EXIT_GOOD;
 }
 

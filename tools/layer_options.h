@@ -19,7 +19,7 @@ struct layer_settings {
     LAYER_OPTION(weights, OPTION_TEXT, "W.safetensors", "W_Q W_K W_V W_O [b_Q b_K b_V b_O]"),      \
         LAYER_OPTION(model, OPTION_TEXT, "DIR",                                                    \
                      "take a layer of this model instead: a folder or a file"),                    \
-        LAYER_OPTION(layer, OPTION_INTEGER, "N", "number of the layer, from 0; 0"),                   \
+        LAYER_OPTION(layer, OPTION_INTEGER, "N", "number of the layer, from 0; 0"),                \
         LAYER_OPTION(part, OPTION_TEXT, "NAME",                                                    \
                      "encoder, decoder, cross, text, vision; the first"),                          \
         LAYER_OPTION(family, OPTION_TEXT, "NAME", "llama, bert, ...; config.json's model_type"),   \
@@ -37,7 +37,7 @@ struct layer_settings {
         LAYER_OPTION(prefix, OPTION_TEXT, "TEXT",                                                  \
                      "in front of the weights' names (\"h2.\": h2.W_Q)"),                          \
         LAYER_OPTION(packed, OPTION_TEXT, "TYPE",                                                  \
-                     "keep weights as f32 (default), f16, bf16, i8 or stored"),                    \
+                     "keep weights as f32 (default), f16, bf16, i8, dynamic or stored"),           \
         LAYER_OPTION(memory, OPTION_TEXT, "NAME",                                                  \
                      "the input's tensor that keys and values come from"),                         \
         LAYER_OPTION(causal, OPTION_TEXT, "MODE", "none (default), top-left or bottom-right"),     \
@@ -58,7 +58,7 @@ struct layer_settings {
     "tensor \"memory\". --causal, --scale and --softcap then replace the model's.\n"               \
     "--packed rounds the matrices to a narrower type; stored: the file's own, f16 or bf16 where "  \
     "all\n"                                                                                        \
-    "four have it.\n"
+    "four have it; dynamic: i8, and what is multiplied with them is rounded to integers too.\n"
 
 /* A layer with its input. */
 struct layer_opened {

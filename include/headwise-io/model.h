@@ -33,14 +33,15 @@ enum headwise_model_rotary {
     HEADWISE_MODEL_ROTARY_INTERLEAVED = 2 /* 2j and 2j + 1: Meta's Llama, llama2.c, GGUF */
 };
 
-/* The type in which layers keep their matrices: packed_dtype of struct headwise_mha_config, which
- * says what each of them means. */
+/* The type in which layers keep their matrices: packed_dtype and dynamic_int8 of struct
+ * headwise_mha_config, which says what each of them means. */
 enum headwise_model_weights {
     HEADWISE_MODEL_WEIGHTS_F32 = 0,
     HEADWISE_MODEL_WEIGHTS_STORED = 1, /* F16 or BF16 where all four are stored so, else F32 */
     HEADWISE_MODEL_WEIGHTS_F16 = 2,
     HEADWISE_MODEL_WEIGHTS_BF16 = 3,
-    HEADWISE_MODEL_WEIGHTS_I8 = 4
+    HEADWISE_MODEL_WEIGHTS_I8 = 4,
+    HEADWISE_MODEL_WEIGHTS_DYNAMIC = 5 /* I8, and dynamic_int8 set */
 };
 
 /* What the caller knows better than the files. Zero in every field but size asks the files. */

@@ -100,11 +100,11 @@ static void test_options(enum headwise_isa isa) {
 
 /* Every type that weights may be kept in. */
 static void test_packed(enum headwise_isa isa) {
-    static const char *const types[] = {"f32", "stored", "f16", "bf16", "i8"};
+    static const char *const types[] = {"f32", "stored", "f16", "bf16", "i8", "dynamic"};
     struct headwise_file_tensor tensor;
-    double *y[5];
+    double *y[6];
     cli_write_input("llama", "self.0");
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         cli_accepts("layer", "--model", cli_checkpoint("llama"), "--input", "in", "-o", "out",
                     "--packed", types[i], "--check", "--isa", headwise_isa_name(isa));
         headwise_safetensors *out = cli_open("out");
@@ -119,7 +119,8 @@ static void test_packed(enum headwise_isa isa) {
     assert_memory_equal(y[2], y[0], bytes); /* the checkpoints' weights have few bits */
     assert_memory_equal(y[3], y[0], bytes);
     assert_true(memcmp(y[4], y[0], bytes) != 0);
-    for (int i = 0; i < 5; i++)
+    assert_true(memcmp(y[5], y[4], bytes) != 0); /* x is rounded too */
+    for (int i = 0; i < 6; i++)
         free(y[i]);
 }
 
@@ -135,8 +136,8 @@ static void test_refused(enum headwise_isa isa) {
                 "--input", "in");
     cli_refuses("option --layer is given without --model", "layer", "--weights", "in", "--input",
                 "in", "--layer", "1");
-    cli_refuses("option --packed is \"f64\", expected f32, f16, bf16, i8 or stored", "layer",
-                "--model", path, "--input", "in", "--packed", "f64");
+    cli_refuses("option --packed is \"f64\", expected f32, f16, bf16, i8, dynamic or stored",
+                "layer", "--model", path, "--input", "in", "--packed", "f64");
     cli_refuses("option --layer is -1", "layer", "--model", path, "--layer", "-1", "--input", "in");
     cli_refuses("has no self layer 2, expected 0 to 1", "layer", "--model", path, "--layer", "2",
                 "--input", "in", "-o", "out");

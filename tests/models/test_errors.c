@@ -322,8 +322,8 @@ static void test_arguments(enum headwise_isa isa) {
     wrong.rotary = (enum headwise_model_rotary)3;
     expect_invalid(headwise_model_open(&model, path, &wrong), "rotary is 3");
     wrong.rotary = HEADWISE_MODEL_ROTARY_AUTO;
-    wrong.weights = (enum headwise_model_weights)5;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "weights is 5");
+    wrong.weights = (enum headwise_model_weights)6;
+    expect_invalid(headwise_model_open(&model, path, &wrong), "weights is 6, expected 0 to 5");
     assert_null(model);
     model = models_open(path, &options);
     expect_invalid(headwise_model_layer_create(NULL, model, context, NULL, 0), "layer is NULL");

@@ -76,10 +76,9 @@ static void stored_weights_have_the_bits_of_widened_ones(enum headwise_isa isa) 
 
 static void weights_are_kept_as_asked(enum headwise_isa isa) {
     static const enum headwise_dtype want[] = {
-        [HEADWISE_MODEL_WEIGHTS_F32] = HEADWISE_F32,
-        [HEADWISE_MODEL_WEIGHTS_F16] = HEADWISE_F16,
-        [HEADWISE_MODEL_WEIGHTS_BF16] = HEADWISE_BF16,
-        [HEADWISE_MODEL_WEIGHTS_I8] = HEADWISE_I8,
+        [HEADWISE_MODEL_WEIGHTS_F32] = HEADWISE_F32,    [HEADWISE_MODEL_WEIGHTS_F16] = HEADWISE_F16,
+        [HEADWISE_MODEL_WEIGHTS_BF16] = HEADWISE_BF16,  [HEADWISE_MODEL_WEIGHTS_I8] = HEADWISE_I8,
+        [HEADWISE_MODEL_WEIGHTS_DYNAMIC] = HEADWISE_I8,
     };
     headwise_context *context = call_context(isa, 1);
     for (size_t i = 0; i < TEST_COUNT(want); i++) {
@@ -89,6 +88,8 @@ static void weights_are_kept_as_asked(enum headwise_isa isa) {
         headwise_model_layer *layer = models_layer(model, context, NULL, 1);
         assert_int_equal(headwise_mha_packed_dtype(headwise_model_layer_mha(layer)), want[i]);
         assert_int_equal(headwise_model_layer_config(layer)->packed_dtype, want[i]);
+        assert_int_equal(headwise_mha_dynamic_int8(headwise_model_layer_mha(layer)),
+                         i == HEADWISE_MODEL_WEIGHTS_DYNAMIC);
         headwise_model_layer_destroy(layer);
         headwise_model_close(model);
     }
