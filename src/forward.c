@@ -51,6 +51,7 @@ static struct headwise_projection projection_of(const struct headwise_forward *f
         .m = headwise_view_rows(x),
         .k = k,
         .scratch = forward->worker_scratch,
+        .held = forward->held,
     };
 }
 
@@ -62,7 +63,7 @@ static void add_output(struct headwise_projection *projection, const struct head
 
 /* Where everything lies in the scratch, as offsets; -1 in total where it overflows. */
 struct scratch_map {
-    int64_t q, k, v, heads, workers, append, attention, total;
+    int64_t q, k, v, heads, workers, held, append, attention, total;
 };
 
 static void map_keys(struct headwise_forward *forward, struct scratch_map *map, int n_threads) {
@@ -108,6 +109,7 @@ static struct scratch_map map_scratch(struct headwise_forward *forward, int n_th
     take_input(&forward->x, &map.total);
     map.workers =
         headwise_take(&map.total, n_threads, headwise_projection_floats(forward->kernels));
+    map.held = headwise_take(&map.total, n_threads, sizeof(struct headwise_held) / sizeof(float));
     if (forward->has_keys)
         map_keys(forward, &map, n_threads);
     if (forward->has_queries)
@@ -183,6 +185,7 @@ static void bind_output(struct headwise_forward *forward, const struct scratch_m
         .m = call->batch * call->n_queries,
         .k = mha->o.k,
         .scratch = forward->worker_scratch,
+        .held = forward->held,
     };
     add_output(&forward->output, &mha->o, forward->y.data, forward->y.stride);
 }
@@ -191,6 +194,8 @@ static void bind_scratch(struct headwise_forward *forward, const struct scratch_
                          float *scratch, int n_threads) {
     place_view(&forward->x, scratch);
     forward->worker_scratch = scratch + map->workers;
+    forward->held = (struct headwise_held *)(void *)(scratch + map->held);
+    memset(forward->held, 0, (size_t)n_threads * sizeof *forward->held);
     forward->n_inputs = forward->has_memory ? 2 : 1;
     forward->inputs[0] = projection_of(forward, &forward->x, forward->x.tensor.size[3]);
     if (forward->has_queries)

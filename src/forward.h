@@ -32,17 +32,18 @@ struct headwise_forward {
     bool appends; /* keys and values go to append.cache; else the attention reads them as tensors */
     struct headwise_matrix_view x, memory, y;
     const struct headwise_tensor *wanted[3]; /* where q, k and v go, each or NULL */
-    int64_t n_key_rows; /* of each batch entry */
+    int64_t n_key_rows;                      /* of each batch entry */
 
     struct headwise_projection inputs[2]; /* from x, and from memory */
     int n_inputs;
     struct headwise_projection output;
     struct headwise_head_rows q_rows, k_rows; /* data NULL: nothing to be done to them */
-    struct headwise_attention_job attention; /* has_output */
+    struct headwise_attention_job attention;  /* has_output */
     struct headwise_cache_append append;
     int64_t q_stride, k_stride, v_stride, context_stride;
-    float *heads; /* concatenated head outputs, rows of context_stride floats */
-    float *worker_scratch;
+    float *heads;               /* concatenated head outputs, rows of context_stride floats */
+    float *worker_scratch;      /* of projections and contributions */
+    struct headwise_held *held; /* what projections hold there */
 };
 
 /* Writes the phases that carry out the call to phases[0 ... n-1], and returns n, at most

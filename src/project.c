@@ -11,9 +11,12 @@
  * L1. All passes over a panel follow one another, so that its outputs wait for the next one in L2:
  * with one pass over all panels before the next, three outputs of width 768 took 10 % longer. */
 enum { BLOCK_ROWS = 288, BLOCK_K = 256, SLICE_K = 1024, X_STRIDE = BLOCK_K + 16 };
+enum { PASS_FLOATS = BLOCK_ROWS * X_STRIDE };
 
 /* Floats of x, 32 KB; and rows of contributions that a task forms. */
 enum { FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
+
+enum { TASKS_PER_THREAD = 4 };
 
 _Static_assert((int)BLOCK_ROWS <= (int)HEADWISE_DYNAMIC_ROWS, "a task's rows are rounded together");
 
@@ -28,13 +31,12 @@ void headwise_projection_plan(struct headwise_projection *projection, int n_thre
                           projection->kernels->mr);
     projection->row_blocks =
         headwise_ceil_div(projection->m, headwise_max(projection->block_rows, 1));
+    /* Every thread has blocks of its own while there are some, so that it packs few of them. */
+    projection->rows_at_once = headwise_min(projection->row_blocks, n_threads);
     int64_t groups = 1;
     if (n_threads > 1 && projection->row_blocks > 0)
-        groups = headwise_ceil_div(4 * n_threads, projection->row_blocks);
-    groups = headwise_max(1, headwise_min(groups, projection->n_panels));
-    projection->panels_per_group = headwise_max(1, headwise_ceil_div(projection->n_panels, groups));
-    projection->panel_groups =
-        headwise_ceil_div(projection->n_panels, projection->panels_per_group);
+        groups = headwise_ceil_div(TASKS_PER_THREAD * n_threads, projection->row_blocks);
+    projection->panel_groups = headwise_max(1, headwise_min(groups, projection->n_panels));
 }
 
 int64_t headwise_projection_tasks(const struct headwise_projection *projection) {
@@ -43,9 +45,12 @@ int64_t headwise_projection_tasks(const struct headwise_projection *projection) 
 
 int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
     int64_t tile = TILE_ROWS * (int64_t)kernels->nr;
-    return headwise_max(BLOCK_ROWS * X_STRIDE * (SLICE_K / BLOCK_K) +
-                            BLOCK_K * (int64_t)kernels->nr,
+    return headwise_max(PASS_FLOATS * (SLICE_K / BLOCK_K) + BLOCK_K * (int64_t)kernels->nr,
                         headwise_dynamic_floats(kernels) + tile);
+}
+
+static float *worker_scratch(const struct headwise_projection *projection, int worker) {
+    return projection->scratch + worker * headwise_projection_floats(projection->kernels);
 }
 
 /* Inputs per pass where rows are few and the weights come from memory: as many as leave x in the L1
@@ -66,9 +71,28 @@ struct slice {
     float *buffer; /* to widen a pass of a panel in; NULL where rows are few */
 };
 
+/* Packs the inputs first ... end - 1 of m rows, unless they are what the worker packed last: its
+ * next task is often of the same rows. On two threads that made layers of 128 rows, 384 wide,
+ * 3 % faster. */
+static void pack_inputs(const struct headwise_projection *projection, int64_t row, int64_t m,
+                        int64_t first, int64_t end, int worker) {
+    const struct headwise_kernels *kernels = projection->kernels;
+    struct headwise_held *held = projection->held + worker;
+    if (held->projection == projection && held->row == row && held->first == first)
+        return;
+    *held = (struct headwise_held){projection, row, first};
+    const float *x = projection->x + row * projection->x_stride;
+    float *packed = worker_scratch(projection, worker);
+    for (int64_t t = first; t < end; t += BLOCK_K) {
+        kernels->pack_rows(packed, X_STRIDE, x + t, projection->x_stride, m,
+                           headwise_min(BLOCK_K, end - t));
+        packed += PASS_FLOATS;
+    }
+}
+
 /* The slice from input first on. Few rows are read where they are. */
 static struct slice take_slice(const struct headwise_projection *projection, int64_t row, int64_t m,
-                               int64_t first, float *scratch) {
+                               int64_t first, int worker) {
     const struct headwise_kernels *kernels = projection->kernels;
     const float *x = projection->x + row * projection->x_stride + first;
     if (m <= 2 * kernels->mr)
@@ -80,18 +104,16 @@ static struct slice take_slice(const struct headwise_projection *projection, int
                               .end = projection->k,
                               .step = few_rows_inputs(m)};
     int64_t end = headwise_min(first + SLICE_K, projection->k);
-    int64_t pass_floats = BLOCK_ROWS * X_STRIDE;
-    for (int64_t t = first; t < end; t += BLOCK_K)
-        kernels->pack_rows(scratch + (t - first) / BLOCK_K * pass_floats, X_STRIDE, x + t - first,
-                           projection->x_stride, m, headwise_min(BLOCK_K, end - t));
+    float *scratch = worker_scratch(projection, worker);
+    pack_inputs(projection, row, m, first, end, worker);
     return (struct slice){.x = scratch,
                           .stride = X_STRIDE,
-                          .pass_floats = pass_floats,
+                          .pass_floats = PASS_FLOATS,
                           .a_rows = kernels->row_panel,
                           .first = first,
                           .end = end,
                           .step = BLOCK_K,
-                          .buffer = scratch + SLICE_K / BLOCK_K * pass_floats};
+                          .buffer = scratch + SLICE_K / BLOCK_K * PASS_FLOATS};
 }
 
 /* What run_panels does with each panel of an output, from column c on. */
@@ -180,21 +202,27 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
     } while (slice->end < projection->k);
 }
 
+/* Task index: a group of panels of a block of rows. Blocks come rows_at_once together, one after
+ * the other for each group. */
 void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
                              int worker) {
-    int64_t row = index / projection->panel_groups * projection->block_rows;
+    int64_t groups = projection->panel_groups, n_panels = projection->n_panels;
+    int64_t block = index / (projection->rows_at_once * groups) * projection->rows_at_once;
+    int64_t blocks = headwise_min(projection->rows_at_once, projection->row_blocks - block);
+    index -= block * groups;
+    int64_t group = index / blocks;
+    int64_t row = (block + index % blocks) * projection->block_rows;
     int64_t m = headwise_min(projection->block_rows, projection->m - row);
-    int64_t first = index % projection->panel_groups * projection->panels_per_group;
-    int64_t last = headwise_min(first + projection->panels_per_group, projection->n_panels);
-    float *copy = projection->scratch + worker * headwise_projection_floats(projection->kernels);
+    int64_t first = group * n_panels / groups, last = (group + 1) * n_panels / groups;
     struct slice slice = {.end = 0};
     struct work work = {projection, row, m, &slice, NULL};
     if (projection->n_outputs > 0 && projection->outputs[0].matrix->dynamic) {
-        run_dynamic(&work, &slice, first, last, copy);
+        projection->held[worker].projection = NULL;
+        run_dynamic(&work, &slice, first, last, worker_scratch(projection, worker));
         return;
     }
     do {
-        slice = take_slice(projection, row, m, slice.end, copy);
+        slice = take_slice(projection, row, m, slice.end, worker);
         run_panels(&work, first, last);
     } while (slice.end < projection->k);
 }

@@ -64,6 +64,27 @@ static void projections_match_float64(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* More inputs than are packed at once, of more rows than are read in place. */
+static void many_inputs_match_float64(enum headwise_isa isa) {
+    struct test_rng rng = test_rng_make(386);
+    struct headwise_mha_config config = {
+        .d_model = 1500, .n_heads = 2, .head_dim = 5, .value_dim = 9};
+    layer_fill_weights(&rng, &config, true);
+    headwise_context *context = call_context(isa, 2);
+    headwise_mha *mha = layer_create(context, &config);
+    struct layer_call call = layer_call_make(&rng, &config, 1, 70, -1, HEADWISE_F32);
+    struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, 2, 70, 5, NULL);
+    struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, 2, 70, 5, NULL);
+    struct headwise_tensor v = call_tensor(HEADWISE_F32, 1, 2, 70, 9, NULL);
+    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, NULL),
+                     HEADWISE_OK);
+    expect_product(&q, &call.x, config.w_q, config.b_q, "q");
+    expect_product(&k, &call.x, config.w_k, config.b_k, "k");
+    expect_product(&v, &call.x, config.w_v, config.b_v, "v");
+    headwise_mha_destroy(mha);
+    headwise_context_destroy(context);
+}
+
 /* The operator on what was projected gives the layer's own head outputs. */
 static void attention_goes_on_from_there(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(382);
@@ -207,8 +228,11 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(projections_match_float64),      TEST_CASE(attention_goes_on_from_there),
-        TEST_CASE(norms_and_positions_come_first), TEST_CASE(each_output_alone),
+        TEST_CASE(projections_match_float64),
+        TEST_CASE(many_inputs_match_float64),
+        TEST_CASE(attention_goes_on_from_there),
+        TEST_CASE(norms_and_positions_come_first),
+        TEST_CASE(each_output_alone),
         TEST_CASE(wrong_arguments_are_refused),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

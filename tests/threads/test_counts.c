@@ -117,6 +117,35 @@ static void layers(enum headwise_isa isa) {
     }
 }
 
+/* What a worker has packed of x serves its next task only where that reads the same rows of the
+ * same x: inputs in several slices, queries and a memory in turn, and then other numbers. */
+static void packed_inputs_are_not_mixed_up(enum headwise_isa isa) {
+    struct test_rng rng = test_rng_make(235);
+    struct headwise_mha_config config = {.d_model = 1100,
+                                         .d_memory = 1030,
+                                         .n_heads = 2,
+                                         .head_dim = 40,
+                                         .value_dim = 40,
+                                         .d_out = 40};
+    layer_fill_weights(&rng, &config, true);
+    headwise_context *contexts[] = {call_context(isa, 1), call_context(isa, 2),
+                                    call_context(isa, 3)};
+    headwise_mha *mha = layer_create(contexts[0], &config);
+    for (int round = 0; round < 3; round++) {
+        struct layer_call first = layer_call_make(&rng, &config, 1, 300, 310, HEADWISE_F32);
+        layer_run_with(contexts[0], mha, &first);
+        for (size_t i = 1; i < TEST_COUNT(contexts); i++) {
+            struct layer_call call = first;
+            call.y = call_tensor(HEADWISE_F32, 1, 1, 300, 40, NULL);
+            layer_run_with(contexts[i], mha, &call);
+            compare_same_bits(call.y.data, first.y.data, 300 * 40, "y, round %d", round);
+        }
+    }
+    headwise_mha_destroy(mha);
+    for (size_t i = 0; i < TEST_COUNT(contexts); i++)
+        headwise_context_destroy(contexts[i]);
+}
+
 /* The caller's loop: backwards, on the calling thread alone. */
 static void backwards(void *user, int64_t n_tasks, headwise_task_fn *task, void *arg) {
     for (int64_t i = n_tasks - 1; i >= 0; i--)
@@ -177,8 +206,11 @@ static void the_callers_own_loop(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(one_query_long_keys),    TEST_CASE(few_queries_far_in_a_window),
-        TEST_CASE(many_queries_and_heads), TEST_CASE(layers),
+        TEST_CASE(one_query_long_keys),
+        TEST_CASE(few_queries_far_in_a_window),
+        TEST_CASE(many_queries_and_heads),
+        TEST_CASE(layers),
+        TEST_CASE(packed_inputs_are_not_mixed_up),
         TEST_CASE(the_callers_own_loop),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
