@@ -3,24 +3,36 @@
 /* The sizes are those that the drivers use: 24 rows against a panel of a block of 256 keys, 96 rows
  * against a slice of 256 inputs, single rows in decoding. */
 
+/* Columns of b in panels of k rows. */
+static struct headwise_columns panels_of(const struct headwise_kernels *kernels,
+                                         const struct bench_kernel_data *data,
+                                         struct bench_sizes s) {
+    ptrdiff_t width = s.n < kernels->nr ? s.n : kernels->nr;
+    return (struct headwise_columns){
+        .data = data->b, .row_stride = width, .panel_stride = width * s.k};
+}
+
 static void call_scores(const struct headwise_kernels *kernels,
                         const struct bench_kernel_data *data, struct bench_sizes s) {
     int a_rows = s.m > 1 ? kernels->row_panel : 1;
-    kernels->scores(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, data->b, s.m,
-                    (int)s.n, s.k, 0.125f);
+    const struct headwise_columns b = panels_of(kernels, data, s);
+    kernels->scores(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b, s.m, s.n, s.k,
+                    0.125f);
 }
 
 static void call_values(const struct headwise_kernels *kernels,
                         const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->values(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, data->b, s.m, (int)s.n,
-                    s.k, data->alpha, data->beta);
+    const struct headwise_columns b = panels_of(kernels, data, s);
+    kernels->values(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, &b, s.m, s.n, s.k,
+                    data->alpha, data->beta);
 }
 
 static void call_project(const struct headwise_kernels *kernels,
                          const struct bench_kernel_data *data, struct bench_sizes s) {
     int a_rows = s.m > 1 ? kernels->row_panel : 1;
-    kernels->project(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, data->b, s.m,
-                     (int)s.n, s.k, false, data->alpha);
+    const struct headwise_columns b = panels_of(kernels, data, s);
+    kernels->project(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b, s.m, s.n,
+                     s.k, false, data->alpha);
 }
 
 static void call_pack_rows(const struct headwise_kernels *kernels,

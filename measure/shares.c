@@ -39,59 +39,36 @@ static void note(enum share_group group, uint64_t begin) {
     meter->calls[group]++;
 }
 
-static void timed_scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                         ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                         int n, ptrdiff_t k, float scale) {
-    uint64_t begin = ticks_now();
-    plain->scores(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);
-    note(SHARE_SCORES, begin);
-}
-
-static void timed_values(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                         ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                         ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    uint64_t begin = ticks_now();
-    plain->values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta);
-    note(SHARE_VALUES, begin);
-}
-
-static void timed_project(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                          int n, ptrdiff_t k, bool resume, const float *restrict bias) {
-    uint64_t begin = ticks_now();
-    plain->project(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);
-    note(SHARE_PROJECTIONS, begin);
-}
-
-/* The kernels of narrow panels, one for each type. */
-#define TIMED_NARROW(type)                                                                         \
-    static void timed_scores_##type(float *restrict c, ptrdiff_t c_stride,                         \
-                                    const float *restrict a, ptrdiff_t a_stride,                   \
-                                    const void *restrict b, const float *restrict scales,          \
-                                    ptrdiff_t m, int n, ptrdiff_t k, float scale) {                \
+/* The products, for panels of one type each. */
+#define TIMED_PRODUCTS(scores_type, values_type, project_type)                                     \
+    static void timed_##scores_type(float *restrict c, ptrdiff_t c_stride,                         \
+                                    const float *restrict a, ptrdiff_t a_stride, int a_rows,       \
+                                    const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,    \
+                                    ptrdiff_t k, float scale) {                                    \
         uint64_t begin = ticks_now();                                                              \
-        plain->scores_##type(c, c_stride, a, a_stride, b, scales, m, n, k, scale);                 \
+        plain->scores_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);                   \
         note(SHARE_SCORES, begin);                                                                 \
     }                                                                                              \
-    static void timed_values_##type(                                                               \
+    static void timed_##values_type(                                                               \
         float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
-        const void *restrict b, const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,     \
+        const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,                   \
         const float *restrict alpha, const float *restrict beta) {                                 \
         uint64_t begin = ticks_now();                                                              \
-        plain->values_##type(c, c_stride, a, a_stride, b, scales, m, n, k, alpha, beta);           \
+        plain->values_type(c, c_stride, a, a_stride, b, m, n, k, alpha, beta);                     \
         note(SHARE_VALUES, begin);                                                                 \
     }                                                                                              \
-    static void timed_project_##type(                                                              \
-        float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
-        const void *restrict b, const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,     \
-        bool resume, const float *restrict bias) {                                                 \
+    static void timed_##project_type(float *restrict c, ptrdiff_t c_stride,                        \
+                                     const float *restrict a, ptrdiff_t a_stride, int a_rows,      \
+                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,   \
+                                     ptrdiff_t k, bool resume, const float *restrict bias) {       \
         uint64_t begin = ticks_now();                                                              \
-        plain->project_##type(c, c_stride, a, a_stride, b, scales, m, n, k, resume, bias);         \
+        plain->project_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);           \
         note(SHARE_PROJECTIONS, begin);                                                            \
     }
-TIMED_NARROW(f16)
-TIMED_NARROW(bf16)
-TIMED_NARROW(i8)
+TIMED_PRODUCTS(scores, values, project)
+TIMED_PRODUCTS(scores_f16, values_f16, project_f16)
+TIMED_PRODUCTS(scores_bf16, values_bf16, project_bf16)
+TIMED_PRODUCTS(scores_i8, values_i8, project_i8)
 
 static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {

@@ -208,11 +208,14 @@ static void join_part(const struct headwise_tile *tile, const struct headwise_ti
         kernels->merge(alpha, beta, tile->max + r0, tile->sum + r0, part->max + r0, part->sum + r0,
                        n);
         for (int64_t r = 0; r < n; r++) {
-            for (int64_t c = 0; c < plan->value_columns; c += kernels->nr) {
-                int width = headwise_panel_width(kernels, plan->value_columns, c);
+            for (int64_t c = 0, width; c < plan->value_columns; c += width) {
+                width = headwise_whole_panels(kernels, plan->value_columns, c);
                 int64_t at = (r0 + r) * plan->o_stride + c;
-                kernels->values(tile->output + at, plan->o_stride, &one, 1, part->output + at, 1,
-                                width, 1, alpha + r, beta + r);
+                const struct headwise_columns row = {.data = part->output + at,
+                                                     .row_stride = plan->o_stride,
+                                                     .panel_stride = kernels->nr};
+                kernels->values(tile->output + at, plan->o_stride, &one, 1, &row, 1, width, 1,
+                                alpha + r, beta + r);
             }
         }
     }

@@ -61,16 +61,18 @@ void headwise_tile_begin(const struct headwise_tile *tile) {
     }
 }
 
-static headwise_scores_narrow_fn *narrow_scores(const struct headwise_kernels *kernels,
-                                                enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F16    ? kernels->scores_f16
+static headwise_scores_fn *scores_of(const struct headwise_kernels *kernels,
+                                     enum headwise_dtype dtype) {
+    return dtype == HEADWISE_F32    ? kernels->scores
+           : dtype == HEADWISE_F16  ? kernels->scores_f16
            : dtype == HEADWISE_BF16 ? kernels->scores_bf16
                                     : kernels->scores_i8;
 }
 
-static headwise_values_narrow_fn *narrow_values(const struct headwise_kernels *kernels,
-                                                enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F16    ? kernels->values_f16
+static headwise_values_fn *values_of(const struct headwise_kernels *kernels,
+                                     enum headwise_dtype dtype) {
+    return dtype == HEADWISE_F32    ? kernels->values
+           : dtype == HEADWISE_F16  ? kernels->values_f16
            : dtype == HEADWISE_BF16 ? kernels->values_bf16
                                     : kernels->values_i8;
 }
@@ -81,19 +83,13 @@ static void compute_scores(struct headwise_block *block, float *scores, int64_t 
     const struct headwise_plan *plan = block->tile->plan;
     const struct headwise_kernels *kernels = plan->kernels;
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
-    int64_t dim = plan->call->head_dim;
-    for (int64_t c = x0 / kernels->nr * kernels->nr; c < x1; c += kernels->nr) {
-        int n = headwise_block_key_width(block, c);
-        struct headwise_panel keys = headwise_block_keys(block, c, n);
+    for (int64_t c = x0 / kernels->nr * kernels->nr, n; c < x1; c += n) {
+        n = headwise_block_key_width(block, c, x1);
+        struct headwise_panels keys = headwise_block_keys(block, c, n);
         headwise_probe_fetch(block->tile, block->index, r0, r1, c, headwise_min(c + n, x1));
-        if (keys.dtype == HEADWISE_F32)
-            kernels->scores(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
-                            headwise_tile_row_panel(block->tile), keys.data, r1 - r0, n, dim,
-                            plan->call->scale);
-        else
-            narrow_scores(kernels, keys.dtype)(scores + c, HEADWISE_SCORE_STRIDE, queries,
-                                               plan->q_stride, keys.data, keys.scales, r1 - r0, n,
-                                               dim, plan->call->scale);
+        scores_of(kernels, keys.dtype)(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
+                                       headwise_tile_row_panel(block->tile), &keys.columns, r1 - r0,
+                                       n, plan->call->head_dim, plan->call->scale);
     }
 }
 
@@ -162,20 +158,13 @@ static void add_values(struct headwise_block *block, const float *clean, const f
     const float *alpha = tile->worker + plan->at_alpha + (r0 - sub);
     const float *beta = tile->worker + plan->at_beta + (r0 - sub);
     const float *weights = scores + (r0 - sub) * HEADWISE_SCORE_STRIDE + x0;
-    for (int64_t c = 0; c < plan->call->value_dim; c += kernels->nr) {
-        int n = headwise_panel_width(kernels, plan->call->value_dim, c);
-        float *output = tile->output + r0 * plan->o_stride + c;
-        struct headwise_panel panel = headwise_block_values(block, c, n, x0);
-        if (clean)
-            panel = (struct headwise_panel){clean + HEADWISE_KEY_BLOCK * c + x0 * n, NULL,
-                                            HEADWISE_F32};
-        if (panel.dtype == HEADWISE_F32)
-            kernels->values(output, plan->o_stride, weights, HEADWISE_SCORE_STRIDE, panel.data,
-                            r1 - r0, n, x1 - x0, alpha, beta);
-        else
-            narrow_values(kernels, panel.dtype)(output, plan->o_stride, weights,
-                                                HEADWISE_SCORE_STRIDE, panel.data, panel.scales,
-                                                r1 - r0, n, x1 - x0, alpha, beta);
+    for (int64_t c = 0, n; c < plan->call->value_dim; c += n) {
+        n = headwise_whole_panels(kernels, plan->call->value_dim, c);
+        struct headwise_panels values = clean ? headwise_value_panels(kernels, clean, c, n, x0)
+                                              : headwise_block_values(block, c, n, x0);
+        values_of(kernels, values.dtype)(tile->output + r0 * plan->o_stride + c, plan->o_stride,
+                                         weights, HEADWISE_SCORE_STRIDE, &values.columns, r1 - r0,
+                                         n, x1 - x0, alpha, beta);
     }
 }
 

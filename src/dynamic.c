@@ -89,13 +89,15 @@ static void multiply_floats(const struct headwise_dynamic *dynamic, const struct
                             const int8_t *panel, int width, int64_t k) {
     const struct headwise_kernels *kernels = dynamic->kernels;
     int64_t stride = row_stride(dynamic->m);
+    const struct headwise_columns wide = {.data = parts->panel, .row_stride = width};
+    const struct headwise_columns integers = {.data = panel, .row_stride = width};
     if (k <= MANY_ROWS_INPUTS && dynamic->m > 2 * kernels->mr) {
         for (int64_t i = 0; i < k * width; i++)
             parts->panel[i] = (float)panel[i];
-        kernels->project(parts->tile, width, parts->integers, stride, 1, parts->panel, dynamic->m,
-                         width, k, false, NULL);
+        kernels->project(parts->tile, width, parts->integers, stride, 1, &wide, dynamic->m, width,
+                         k, false, NULL);
     } else {
-        kernels->project_i8(parts->tile, width, parts->integers, stride, panel, NULL, dynamic->m,
+        kernels->project_i8(parts->tile, width, parts->integers, stride, 1, &integers, dynamic->m,
                             width, k, false, NULL);
     }
 }

@@ -94,6 +94,7 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
             k = headwise_min(headwise_dynamic_inputs(m), dim - t);
             const struct headwise_matrix_slice slice = {.matrix = o,
                                                         .c = c,
+                                                        .n = width,
                                                         .t = h * dim + t,
                                                         .k = k,
                                                         .resume = t > 0,
@@ -128,8 +129,12 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     for (int64_t c = 0; c < o->n; c += kernels->nr) {
         int width = headwise_panel_width(kernels, o->n, c);
         size_t bytes = (size_t)headwise_min(width, o->n - c) * sizeof(float);
-        const struct headwise_matrix_slice slice = {
-            .matrix = o, .c = c, .t = h * call->value_dim, .k = call->value_dim, .ends = true};
+        const struct headwise_matrix_slice slice = {.matrix = o,
+                                                    .c = c,
+                                                    .n = width,
+                                                    .t = h * call->value_dim,
+                                                    .k = call->value_dim,
+                                                    .ends = true};
         headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->context_stride, 1, m,
                                  NULL);
         for (int64_t r = 0; r < m; r++)

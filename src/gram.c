@@ -30,9 +30,14 @@ static void contribute_task(void *arg, int64_t h, int worker) {
     const struct headwise_matrix *o = &mha->o;
     float *out = job->contributions + h * job->rows * job->stride;
     (void)worker;
-    for (int64_t c = 0; c < o->n; c += job->kernels->nr) {
-        const struct headwise_matrix_slice slice = {
-            .matrix = o, .c = c, .t = h * mha->value_dim, .k = mha->value_dim, .ends = true};
+    for (int64_t c = 0, n; c < o->n; c += n) {
+        n = headwise_whole_panels(job->kernels, o->n, c);
+        const struct headwise_matrix_slice slice = {.matrix = o,
+                                                    .c = c,
+                                                    .n = n,
+                                                    .t = h * mha->value_dim,
+                                                    .k = mha->value_dim,
+                                                    .ends = true};
         headwise_matrix_multiply(&slice, job->kernels, out + c, job->stride,
                                  job->heads + h * job->queries * mha->value_dim, mha->value_dim, 1,
                                  job->rows, NULL);

@@ -30,59 +30,63 @@
 #define HEADWISE_SCALE_GROUP 32
 
 /* Panels. A matrix B with k rows and any number of columns is stored as panels of nr columns, the
- * last one narrower where that is enough: n columns, a multiple of nr_min, at most nr. Within a
- * panel row r, column j is at b[r * n + j]; columns beyond the matrix are 0. Panels follow one
- * another without gaps, so the panel that begins at column c begins at element k * c. */
+ * last one narrower where that is enough: a multiple of nr_min, at most nr. Within a panel of width
+ * w row r, column j is at b[r * w + j]; columns beyond the matrix are 0. Panels follow one another
+ * without gaps, so the panel that begins at column c begins at element k * c. */
+
+/* What the products read of B, stored like that or as rows in their own place: B(t, j) is
+ *   data[j / nr * panel_stride + t * row_stride + j % nr]
+ * In a panel of width w row_stride is w, and panel_stride is what lies between two panels of width
+ * nr. Rows in place, f32 and for values alone, have their own row_stride >= n, and panel_stride nr.
+ * data points to elements of the type that the kernel is for. */
+struct headwise_columns {
+    const void *data;
+    ptrdiff_t row_stride, panel_stride; /* elements; the latter is not used where n <= nr */
+    const float *scales;                /* integers only; see below */
+    ptrdiff_t scales_stride;
+};
 
 /* Row panels. Rows of A that meet many panels may be stored step by step, as panels of a_rows rows,
  * the last one with what is left: row r of a panel of h rows that begins at row i has its element t
  * at a[i * a_stride + t * h + r], a_stride >= k. a_rows is the table's row_panel, or 1 for plain
  * rows, a_stride apart. What follows writes A(i, t) for either. */
 
-/* Scores of one panel of keys, 0 < n <= nr, any m:
- *   acc = 0; for t = 0 ... k-1: acc = fma(A(i, t), b[t*n + j], acc)
+/* The products of m rows of A, any m, and n columns of B: one panel of n <= nr, or whole panels of
+ * nr. Chains are few where rows are few, so that one or two rows walk through several panels at
+ * once: then a call is the faster the more columns it gets.
+ *
+ * Scores:
+ *   acc = 0; for t = 0 ... k-1: acc = fma(A(i, t), B(t, j), acc)
  *   c[i*c_stride + j] = scale * acc                                   i < m, j < n */
 typedef void headwise_scores_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const float *restrict b,
-                                ptrdiff_t m, int n, ptrdiff_t k, float scale);
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale);
 
-/* Weighted values of one panel, merged into what earlier key blocks gave:
+/* Weighted values, merged into what earlier key blocks gave:
  *   acc as in scores with plain rows; c[i][j] = fma(c[i][j], alpha[i], beta[i] * acc) */
 typedef void headwise_values_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                                ptrdiff_t k, const float *restrict alpha,
+                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
                                 const float *restrict beta);
 
-/* One panel of a projection; a chain over k may be continued over several calls:
+/* A projection; a chain over k may be continued over several calls:
  *   acc = resume ? c[i][j] : 0; chain over t as in scores
  *   c[i][j] = bias == NULL ? acc : acc + bias[j]
- * What follows the panel in memory is asked for, as the next call mostly reads it. */
+ * What follows a panel in memory is asked for, as it is mostly read next. */
 typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, int a_rows, const float *restrict b,
-                                 ptrdiff_t m, int n, ptrdiff_t k, bool resume,
+                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
                                  const float *restrict bias);
 
-/* The same three products with a panel that is stored narrow, of few rows: what scores, values and
- * project give, bit for bit, on a panel of f32 w[t*n + j]:
- *   f16, bf16   w = widen_f16(b), widen_bf16(b); scales is NULL
- *   i8          scores: w as in widen_keys_i8(b, scales); values: w as in widen_values_i8(b,
- * scales) project: w[t*n + j] = b[t*n + j] and, where scales != NULL, acc * scales[j] in the place
- * of acc once its chain has ended: scales belong to the chain's last call Any m is right; from
- * about 24 rows on it is faster to widen first. */
-typedef void headwise_scores_narrow_fn(float *restrict c, ptrdiff_t c_stride,
-                                       const float *restrict a, ptrdiff_t a_stride,
-                                       const void *restrict b, const float *restrict scales,
-                                       ptrdiff_t m, int n, ptrdiff_t k, float scale);
-typedef void headwise_values_narrow_fn(float *restrict c, ptrdiff_t c_stride,
-                                       const float *restrict a, ptrdiff_t a_stride,
-                                       const void *restrict b, const float *restrict scales,
-                                       ptrdiff_t m, int n, ptrdiff_t k, const float *restrict alpha,
-                                       const float *restrict beta);
-typedef void headwise_project_narrow_fn(float *restrict c, ptrdiff_t c_stride,
-                                        const float *restrict a, ptrdiff_t a_stride,
-                                        const void *restrict b, const float *restrict scales,
-                                        ptrdiff_t m, int n, ptrdiff_t k, bool resume,
-                                        const float *restrict bias);
+/* Each product exists for panels stored narrow too, for plain rows of A (a_rows 1): it gives, bit
+ * for bit, what it gives on panels of f32 whose B(t, j) is
+ *   f16, bf16   widen_f16, widen_bf16 of the element
+ *   i8 scores   element * scales[j / nr * scales_stride + t / HEADWISE_SCALE_GROUP * w + j % nr],
+ *               w the panel's width
+ *   i8 values   element * scales[j / HEADWISE_SCALE_GROUP * scales_stride + t]
+ *   i8 project  the element; where scales is not NULL, acc * scales[j] takes the place of acc once
+ *               its chain has ended: scales belong to the chain's last call
+ * Any m is right; from about 24 rows on it is faster to widen first. */
 
 /* Fills row panels of the table's row_panel from m rows of k elements. a_stride >= k; what lies
  * between k and a_stride stays. */
@@ -220,15 +224,15 @@ struct headwise_kernels {
     headwise_scores_fn *scores;
     headwise_values_fn *values;
     headwise_project_fn *project;
-    headwise_scores_narrow_fn *scores_f16;
-    headwise_scores_narrow_fn *scores_bf16;
-    headwise_scores_narrow_fn *scores_i8;
-    headwise_values_narrow_fn *values_f16;
-    headwise_values_narrow_fn *values_bf16;
-    headwise_values_narrow_fn *values_i8;
-    headwise_project_narrow_fn *project_f16;
-    headwise_project_narrow_fn *project_bf16;
-    headwise_project_narrow_fn *project_i8;
+    headwise_scores_fn *scores_f16;
+    headwise_scores_fn *scores_bf16;
+    headwise_scores_fn *scores_i8;
+    headwise_values_fn *values_f16;
+    headwise_values_fn *values_bf16;
+    headwise_values_fn *values_i8;
+    headwise_project_fn *project_f16;
+    headwise_project_fn *project_bf16;
+    headwise_project_fn *project_i8;
     headwise_pack_rows_fn *pack_rows;
     headwise_pack_transposed_fn *pack_transposed;
     headwise_pack_columns_fn *pack_columns;

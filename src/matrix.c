@@ -260,9 +260,10 @@ void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
     }
 }
 
-static headwise_project_narrow_fn *narrow_project(const struct headwise_kernels *kernels,
-                                                  enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F16    ? kernels->project_f16
+static headwise_project_fn *project_of(const struct headwise_kernels *kernels,
+                                       enum headwise_dtype dtype) {
+    return dtype == HEADWISE_F32    ? kernels->project
+           : dtype == HEADWISE_F16  ? kernels->project_f16
            : dtype == HEADWISE_BF16 ? kernels->project_bf16
                                     : kernels->project_i8;
 }
@@ -272,25 +273,25 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const float *x, int64_t x_stride, int x_rows, int64_t m,
                               float *buffer) {
     const struct headwise_matrix *matrix = slice->matrix;
-    int width = headwise_panel_width(kernels, matrix->n, slice->c);
+    int64_t width = headwise_min(slice->n, kernels->nr);
     int64_t at = matrix->k * slice->c + slice->t * width;
-    const char *panel =
-        (const char *)matrix->panels + at * (int64_t)headwise_dtype_size(matrix->dtype);
     const float *scales = slice->ends && matrix->scales ? matrix->scales + slice->c : NULL;
     const float *bias = slice->ends ? slice->bias : NULL;
-    if (matrix->dtype == HEADWISE_F32) {
-        kernels->project(y, y_stride, x, x_stride, x_rows, (const float *)(const void *)panel, m,
-                         width, slice->k, slice->resume, bias);
+    struct headwise_columns columns = {.data = (const char *)matrix->panels +
+                                               at * (int64_t)headwise_dtype_size(matrix->dtype),
+                                       .row_stride = width,
+                                       .panel_stride = matrix->k * width,
+                                       .scales = scales};
+    headwise_project_fn *project = project_of(kernels, matrix->dtype);
+    if (!buffer || matrix->dtype == HEADWISE_F32) {
+        project(y, y_stride, x, x_stride, x_rows, &columns, m, slice->n, slice->k, slice->resume,
+                bias);
         return;
     }
-    headwise_project_narrow_fn *project = narrow_project(kernels, matrix->dtype);
-    if (!buffer) {
-        project(y, y_stride, x, x_stride, panel, scales, m, width, slice->k, slice->resume, bias);
-        return;
-    }
+    const struct headwise_columns wide = {.data = buffer, .row_stride = width};
     widen(matrix, kernels, buffer, at, slice->k * width);
-    kernels->project(y, y_stride, x, x_stride, x_rows, buffer, m, width, slice->k, slice->resume,
+    kernels->project(y, y_stride, x, x_stride, x_rows, &wide, m, width, slice->k, slice->resume,
                      scales ? NULL : bias);
     if (scales) /* no inputs more: the end alone */
-        project(y, y_stride, x, x_stride, panel, scales, m, width, 0, true, bias);
+        project(y, y_stride, x, x_stride, 1, &columns, m, width, 0, true, bias);
 }

@@ -48,18 +48,18 @@ void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
 void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
                             const struct headwise_kernels *kernels, enum headwise_layout layout);
 
-/* A part of a product: k inputs from t on of the panel that begins at column c. */
+/* A part of a product: k inputs from t on of n columns from c on, one panel or whole panels. */
 struct headwise_matrix_slice {
     const struct headwise_matrix *matrix;
-    int64_t c, t, k;
+    int64_t c, n, t, k;
     bool resume;       /* continues the chains that y holds */
     bool ends;         /* ends them: scales, then bias, follow */
     const float *bias; /* of column c on, or NULL */
 };
 
-/* y = that part for m rows of x, in row panels of x_rows (kernels.h). buffer: k rows of a panel as
- * f32, or NULL: the panel is read as it is, which is better for few rows, and x_rows is 1. The bits
- * are the same. */
+/* y = that part for m rows of x, in row panels of x_rows (kernels.h). buffer: k rows of the one
+ * panel as f32, or NULL: panels are read as they are, which is better for few rows, and x_rows
+ * is 1. The bits are the same. */
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
                               const float *x, int64_t x_stride, int x_rows, int64_t m,

@@ -4,11 +4,19 @@
 #include "cache.h"
 #include "rows.h"
 
-int headwise_block_key_width(const struct headwise_block *block, int64_t c) {
+/* Whether keys are read in the cache itself. */
+static bool reads_cached_keys(const struct headwise_block *block) {
+    const headwise_cache *cache = block->tile->plan->call->cache;
+    return cache && (block->streams || cache->dtype == HEADWISE_F32);
+}
+
+int64_t headwise_block_key_width(const struct headwise_block *block, int64_t c, int64_t end) {
     const struct headwise_plan *plan = block->tile->plan;
-    if (plan->call->cache)
+    if (!plan->call->cache)
+        return headwise_panel_width(plan->kernels, block->n_keys, c);
+    if (!reads_cached_keys(block) || plan->keeps_weights)
         return plan->kernels->nr;
-    return headwise_panel_width(plan->kernels, block->n_keys, c);
+    return headwise_round_up(end - c, plan->kernels->nr);
 }
 
 /* This block of a cache, for the tile's kv head. */
@@ -23,43 +31,66 @@ static const char *cached_head(const struct headwise_block *block) {
                                block->tile->kv_head);
 }
 
-/* The key panel in the cache itself. */
-static struct headwise_panel cached_keys(const struct headwise_block *block, int64_t c) {
+/* The key panels from position c on in the cache itself. */
+static struct headwise_panels cached_keys(const struct headwise_block *block, int64_t c) {
     const headwise_cache *cache = block->tile->plan->call->cache;
-    int64_t dim = cache->head_dim;
+    int64_t dim = cache->head_dim, nr = cache->kernels->nr;
+    int64_t groups = headwise_cache_groups(cache, dim);
     const char *head = cached_head(block);
     const float *scales = (const float *)(const void *)(head + cache->layout.key_scales);
-    return (struct headwise_panel){head + c * dim * (int64_t)headwise_dtype_size(cache->dtype),
-                                   scales + c * headwise_cache_groups(cache, dim), cache->dtype};
+    return (struct headwise_panels){
+        {.data = head + c * dim * (int64_t)headwise_dtype_size(cache->dtype),
+         .row_stride = nr,
+         .panel_stride = nr * dim,
+         .scales = scales + c * groups,
+         .scales_stride = nr * groups},
+        cache->dtype};
 }
 
-/* The value panel in the cache itself, n columns from c on, from row x0 on. */
-static struct headwise_panel cached_values(const struct headwise_block *block, int64_t c, int n,
-                                           int64_t x0) {
+/* The value panels in the cache itself, n columns from c on, from row x0 on. */
+static struct headwise_panels cached_values(const struct headwise_block *block, int64_t c,
+                                            int64_t n, int64_t x0) {
     const headwise_cache *cache = block->tile->plan->call->cache;
     const char *head = cached_head(block), *values = head + cache->layout.values;
     const float *scales = (const float *)(const void *)(head + cache->layout.value_scales) +
                           c / HEADWISE_SCALE_GROUP * HEADWISE_KEY_BLOCK;
-    int64_t at = HEADWISE_KEY_BLOCK * c + x0 * n;
-    return (struct headwise_panel){values + at * (int64_t)headwise_dtype_size(cache->dtype),
-                                   scales + x0, cache->dtype};
+    int64_t nr = cache->kernels->nr, width = headwise_min(n, nr);
+    int64_t at = HEADWISE_KEY_BLOCK * c + x0 * width;
+    return (struct headwise_panels){
+        {.data = values + at * (int64_t)headwise_dtype_size(cache->dtype),
+         .row_stride = width,
+         .panel_stride = HEADWISE_KEY_BLOCK * nr,
+         .scales = scales + x0,
+         .scales_stride = HEADWISE_KEY_BLOCK},
+        cache->dtype};
+}
+
+struct headwise_panels headwise_value_panels(const struct headwise_kernels *kernels,
+                                             const float *values, int64_t c, int64_t n,
+                                             int64_t x0) {
+    int64_t width = headwise_min(n, kernels->nr);
+    return (struct headwise_panels){{.data = values + HEADWISE_KEY_BLOCK * c + x0 * width,
+                                     .row_stride = width,
+                                     .panel_stride = HEADWISE_KEY_BLOCK * (int64_t)kernels->nr},
+                                    HEADWISE_F32};
 }
 
 /* k rows of n columns of a cached panel as f32. */
 static void widen(const struct headwise_kernels *kernels, float *dst,
-                  const struct headwise_panel *panel, headwise_widen_keys_i8_fn *widen_i8, int n,
+                  const struct headwise_panels *panel, headwise_widen_keys_i8_fn *widen_i8, int n,
                   int64_t k) {
+    const void *data = panel->columns.data;
     if (panel->dtype == HEADWISE_F16)
-        kernels->widen_f16(dst, panel->data, n * k);
+        kernels->widen_f16(dst, data, n * k);
     else if (panel->dtype == HEADWISE_BF16)
-        kernels->widen_bf16(dst, panel->data, n * k);
+        kernels->widen_bf16(dst, data, n * k);
     else
-        widen_i8(dst, panel->data, panel->scales, n, k);
+        widen_i8(dst, data, panel->columns.scales, n, k);
 }
 
 static void widen_keys(const struct headwise_block *block, float *dst, int64_t c, int n) {
     const struct headwise_plan *plan = block->tile->plan;
-    struct headwise_panel panel = cached_keys(block, c);
+    struct headwise_panels panel = cached_keys(block, c);
     widen(plan->kernels, dst, &panel, plan->kernels->widen_keys_i8, n, plan->call->head_dim);
 }
 
@@ -81,22 +112,21 @@ static void pack_keys(const struct headwise_block *block, float *panel, int64_t 
     plan->kernels->pack_transposed(panel, n, rows.data, rows.stride, n_rows, call->head_dim);
 }
 
-struct headwise_panel headwise_block_keys(struct headwise_block *block, int64_t c, int n) {
+struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t c, int64_t n) {
     const struct headwise_plan *plan = block->tile->plan;
-    const headwise_cache *cache = plan->call->cache;
-    if (cache && (block->streams || cache->dtype == HEADWISE_F32))
+    if (reads_cached_keys(block))
         return cached_keys(block, c);
     float *panel =
         block->tile->worker + plan->at_keys + (block->streams ? 0 : plan->call->head_dim * c);
     uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
     if (block->streams || !(block->packed & bit)) {
-        if (cache)
-            widen_keys(block, panel, c, n);
+        if (plan->call->cache)
+            widen_keys(block, panel, c, (int)n);
         else
-            pack_keys(block, panel, c, n);
+            pack_keys(block, panel, c, (int)n);
     }
     block->packed |= bit;
-    return (struct headwise_panel){panel, NULL, HEADWISE_F32};
+    return (struct headwise_panels){{.data = panel, .row_stride = n}, HEADWISE_F32};
 }
 
 /* Rows of values packed at once, all columns of them: 16 KB at 128 columns, read from memory in one
@@ -132,7 +162,7 @@ static void widen_values(struct headwise_block *block) {
     float *values = block->tile->worker + plan->at_values;
     for (int64_t c = 0; c < plan->call->value_dim; c += plan->kernels->nr) {
         int n = headwise_panel_width(plan->kernels, plan->call->value_dim, c);
-        struct headwise_panel panel = cached_values(block, c, n, block->lo);
+        struct headwise_panels panel = cached_values(block, c, n, block->lo);
         widen(plan->kernels, values + HEADWISE_KEY_BLOCK * c + block->lo * n, &panel,
               plan->kernels->widen_values_i8, n, block->hi - block->lo);
     }
@@ -156,10 +186,9 @@ void headwise_block_fetch_values(struct headwise_block *block) {
         widen_values(block);
 }
 
-struct headwise_panel headwise_block_values(const struct headwise_block *block, int64_t c, int n,
-                                            int64_t x0) {
+struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,
+                                             int64_t n, int64_t x0) {
     if (!block->values)
         return cached_values(block, c, n, x0);
-    return (struct headwise_panel){block->values + HEADWISE_KEY_BLOCK * c + x0 * n, NULL,
-                                   HEADWISE_F32};
+    return headwise_value_panels(block->tile->plan->kernels, block->values, c, n, x0);
 }

@@ -24,26 +24,30 @@ struct headwise_block {
     bool values_finite; /* all of lo ... hi-1 are finite */
 };
 
-/* A panel for the products: f32, or of a narrow cache and read as it is. */
-struct headwise_panel {
-    const void *data;
-    const float *scales; /* I8 only */
+/* Columns for the products: f32, or of a narrow cache and read as they are. */
+struct headwise_panels {
+    struct headwise_columns columns;
     enum headwise_dtype dtype;
 };
 
-/* Width of the key panel that begins at position c. */
-int headwise_block_key_width(const struct headwise_block *block, int64_t c);
+/* Keys that one product takes from position c on, up to position end: one panel, or several that
+ * lie side by side. */
+int64_t headwise_block_key_width(const struct headwise_block *block, int64_t c, int64_t end);
 
-/* The key panel of n columns that begins at position c. Columns of keys that the block does not
- * need may hold anything. Valid until the next call for the same block. */
-struct headwise_panel headwise_block_keys(struct headwise_block *block, int64_t c, int n);
+/* The panels of those n keys. Columns of keys that the block does not need may hold anything. Valid
+ * until the next call for the same block. */
+struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t c, int64_t n);
 
 /* Finds out whether the values are finite, and packs or widens them where they are used more than
  * once. */
 void headwise_block_fetch_values(struct headwise_block *block);
 
-/* The value panel of n columns that begins at column c, from row x0 on. Valid as above. */
-struct headwise_panel headwise_block_values(const struct headwise_block *block, int64_t c, int n,
-                                            int64_t x0);
+/* n columns of the values from c on, one panel or whole panels, from row x0 on. Valid as above. */
+struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,
+                                             int64_t n, int64_t x0);
+
+/* The same of panels that lie as those of a block do: [panel][KEY_BLOCK][columns]. */
+struct headwise_panels headwise_value_panels(const struct headwise_kernels *kernels,
+                                             const float *values, int64_t c, int64_t n, int64_t x0);
 
 #endif

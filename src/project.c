@@ -124,9 +124,9 @@ struct work {
     const struct headwise_dynamic *dynamic; /* layers that round x; else NULL */
 };
 
-/* The panel of an output that begins at column c, for m rows from row on. */
+/* n columns of an output from c on, one panel or whole panels, for m rows from row on. */
 static void run_panel(const struct work *work, const struct headwise_projection_output *output,
-                      int64_t c) {
+                      int64_t c, int64_t n) {
     const struct headwise_projection *projection = work->projection;
     const struct headwise_matrix *matrix = output->matrix;
     const struct slice *slice = work->slice;
@@ -136,6 +136,7 @@ static void run_panel(const struct work *work, const struct headwise_projection_
         int64_t k = headwise_min(slice->step, slice->end - t);
         const struct headwise_matrix_slice part = {.matrix = matrix,
                                                    .c = c,
+                                                   .n = n,
                                                    .t = t,
                                                    .k = k,
                                                    .resume = t > 0,
@@ -151,11 +152,13 @@ static void run_panel(const struct work *work, const struct headwise_projection_
 
 /* The same for layers that round x, in the slice's one pass. */
 static void run_dynamic_panel(const struct work *work,
-                              const struct headwise_projection_output *output, int64_t c) {
+                              const struct headwise_projection_output *output, int64_t c,
+                              int64_t n) {
     const struct headwise_matrix *matrix = output->matrix;
     int64_t t = work->slice->first, k = work->slice->end - t;
     const struct headwise_matrix_slice part = {.matrix = matrix,
                                                .c = c,
+                                               .n = n,
                                                .t = t,
                                                .k = k,
                                                .resume = t > 0,
@@ -163,6 +166,16 @@ static void run_dynamic_panel(const struct work *work,
                                                .bias = matrix->bias + c};
     headwise_dynamic_multiply(work->dynamic, &part, output->y + work->row * output->y_stride + c,
                               output->y_stride);
+}
+
+/* Columns that one call takes from c on. Few rows, whose inputs are done in one pass, take all
+ * panels at once; many, or inputs in several passes, one panel after the other. */
+static int64_t columns_at_once(const struct work *work, int64_t columns, int64_t c) {
+    const struct headwise_kernels *kernels = work->projection->kernels;
+    const struct slice *slice = work->slice;
+    bool at_once = !work->dynamic && !slice->buffer && slice->end - slice->first <= slice->step;
+    return at_once ? headwise_whole_panels(kernels, columns, c)
+                   : headwise_panel_width(kernels, columns, c);
 }
 
 /* Panels first ... last-1, counted over all outputs. */
@@ -173,13 +186,13 @@ static void run_panels(const struct work *work, int64_t first, int64_t last) {
     for (int i = 0; i < projection->n_outputs; i++) {
         const struct headwise_projection_output *output = &projection->outputs[i];
         int64_t n_panels = headwise_ceil_div(output->matrix->n, nr);
-        int64_t from = headwise_max(first - before, 0);
-        int64_t to = headwise_min(last - before, n_panels);
-        for (int64_t panel = from; panel < to; panel++) {
+        int64_t end = headwise_min((last - before) * nr, output->matrix->n);
+        for (int64_t c = headwise_max(first - before, 0) * nr, n; c < end; c += n) {
+            n = columns_at_once(work, end, c);
             if (work->dynamic)
-                run_dynamic_panel(work, output, panel * nr);
+                run_dynamic_panel(work, output, c, n);
             else
-                run_panel(work, output, panel * nr);
+                run_panel(work, output, c, n);
         }
         before += n_panels;
     }

@@ -39,46 +39,68 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
         store(c + i / vecs * p->c_stride + i % vecs * LANES, acc[i]);
 }
 
+COLUMNS project_f32(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, project_tile, F32);
+}
+
+COLUMNS project_row_panels(const struct product *p, ptrdiff_t m, int n) {
+    for_each_row_panel(p, m, n, project_tile, F32, PANEL_CONTINUES);
+}
+
+COLUMNS project_f16(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, project_tile, F16);
+}
+
+COLUMNS project_bf16(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, project_tile, BF16);
+}
+
+COLUMNS project_i8(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, project_tile, I8);
+}
+
 void headwise_project_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                           int n, ptrdiff_t k, bool resume, const float *restrict bias) {
-    struct product p = {c,
-                        c_stride,
-                        a,
-                        a_stride,
-                        a_rows,
-                        b,
-                        k,
-                        NULL,
-                        .resume = resume,
-                        .bias = bias,
-                        .continues = true};
+                           ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                           ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                           const float *restrict bias) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
+    p.resume = resume;
+    p.bias = bias;
     if (a_rows > 1)
-        for_each_panel(&p, m, n, project_tile, F32);
+        for_each_panel(&p, m, n, project_row_panels, F32, PANEL);
     else
-        for_each_direct_tile(&p, m, n, project_tile, F32);
+        for_each_panel(&p, m, n, project_f32, F32, ROWS);
 }
 
 void headwise_project_f16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .resume = resume, .bias = bias};
-    for_each_direct_tile(&p, m, n, project_tile, F16);
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                               const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_f16, F16, ROWS);
 }
 
 void headwise_project_bf16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const void *restrict b,
-                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .resume = resume, .bias = bias};
-    for_each_direct_tile(&p, m, n, project_tile, BF16);
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                                const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_bf16, BF16, ROWS);
 }
 
 void headwise_project_i8_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const void *restrict b,
-                              const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                              bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .resume = resume, .bias = bias};
-    for_each_direct_tile(&p, m, n, project_tile, I8);
+                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                              const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, I8);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_i8, I8, ROWS);
 }

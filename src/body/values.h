@@ -22,33 +22,65 @@ TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs, e
     }
 }
 
+COLUMNS values_f32(const struct product *p, ptrdiff_t m, int n) {
+    for_each_tile(p, m, n, values_tile, F32);
+}
+
+COLUMNS values_in_place(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, values_tile, F32_ROWS);
+}
+
+COLUMNS values_f16(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, values_tile, F16);
+}
+
+COLUMNS values_bf16(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, values_tile, BF16);
+}
+
+COLUMNS values_i8(const struct product *p, ptrdiff_t m, int n) {
+    for_each_direct_tile(p, m, n, values_tile, VALUES_I8);
+}
+
 void headwise_values_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                          ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, NULL, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile, F32);
+                          ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                          ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                          const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
+    p.alpha = alpha;
+    p.beta = beta;
+    if (b->row_stride == (n < NR ? n : NR))
+        for_each_panel(&p, m, n, values_f32, F32, ROWS);
+    else
+        for_each_panel(&p, m, n, values_in_place, F32_ROWS, ROWS);
 }
 
 void headwise_values_f16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const void *restrict b,
-                              const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                              const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_direct_tile(&p, m, n, values_tile, F16);
+                              ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                              ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                              const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_f16, F16, ROWS);
 }
 
 void headwise_values_bf16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_direct_tile(&p, m, n, values_tile, BF16);
+                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                               const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_bf16, BF16, ROWS);
 }
 
 void headwise_values_i8_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, const void *restrict b,
-                             const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                             const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, 1, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_direct_tile(&p, m, n, values_tile, VALUES_I8);
+                             ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                             ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                             const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, VALUES_I8);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_i8, VALUES_I8, ROWS);
 }

@@ -22,8 +22,8 @@
     FMLA_ROW(20, 21, 22, 23, b0, b1, b2, b3, x1, lane) \
     FMLA_ROW(24, 25, 26, 27, b0, b1, b2, b3, x2, lane) \
     FMLA_ROW(28, 29, 30, 31, b0, b1, b2, b3, x3, lane)
-#define LOAD_EVEN "ld1 {v0.4s - v3.4s}, [%[b]], #64\n\t"
-#define LOAD_ODD "ld1 {v4.4s - v7.4s}, [%[b]], #64\n\t"
+#define LOAD_EVEN "ld1 {v0.4s - v3.4s}, [%[b]], %[row]\n\t"
+#define LOAD_ODD "ld1 {v4.4s - v7.4s}, [%[b]], %[row]\n\t"
 
 #define FOUR_EVEN(x0, x1, x2, x3, lane) FMLA_ROWS(0, 1, 2, 3, x0, x1, x2, x3, lane)
 #define FOUR_ODD(x0, x1, x2, x3, lane) FMLA_ROWS(4, 5, 6, 7, x0, x1, x2, x3, lane)
@@ -58,22 +58,24 @@
  * multiple of 8 steps, not 0. Moves a and b on. */
 static inline __attribute__((always_inline)) void
 steps_of_four_rows(vec *restrict acc, const float *start, ptrdiff_t start_stride, const float **a,
-                   const float **b, const float *end) {
+                   const float **b, ptrdiff_t b_stride, const float *end) {
     register vec c0 __asm__("v16"), c1 __asm__("v17"), c2 __asm__("v18"), c3 __asm__("v19");
     register vec c4 __asm__("v20"), c5 __asm__("v21"), c6 __asm__("v22"), c7 __asm__("v23");
     register vec c8 __asm__("v24"), c9 __asm__("v25"), c10 __asm__("v26"), c11 __asm__("v27");
     register vec c12 __asm__("v28"), c13 __asm__("v29"), c14 __asm__("v30"), c15 __asm__("v31");
-    __asm__("ld1 {v16.4s - v19.4s}, [%[start]], %[stride]\n\t"
-            "ld1 {v20.4s - v23.4s}, [%[start]], %[stride]\n\t"
-            "ld1 {v24.4s - v27.4s}, [%[start]], %[stride]\n\t"
-            "ld1 {v28.4s - v31.4s}, [%[start]]\n" UNTIL_END(FOUR_ROWS_EIGHT_STEPS)
-            : "=w"(c0), "=w"(c1), "=w"(c2), "=w"(c3), "=w"(c4), "=w"(c5), "=w"(c6), "=w"(c7),
-              "=w"(c8), "=w"(c9), "=w"(c10), "=w"(c11), "=w"(c12), "=w"(c13), "=w"(c14),
-              "=w"(c15), [a0] "+&r"(a[0]), [a1] "+&r"(a[1]), [a2] "+&r"(a[2]), [a3] "+&r"(a[3]),
-              [b] "+&r"(*b), [start] "+&r"(start)
-            : [end] "r"(end), [stride] "r"(start_stride * (ptrdiff_t)sizeof(float))
-            : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",
-              "v13", "v14", "v15", "cc", "memory");
+    __asm__(
+        "mov x9, %[start]\n\t" /* an asm has at most 30 operands, one changed counts twice */
+        "ld1 {v16.4s - v19.4s}, [x9], %[stride]\n\t"
+        "ld1 {v20.4s - v23.4s}, [x9], %[stride]\n\t"
+        "ld1 {v24.4s - v27.4s}, [x9], %[stride]\n\t"
+        "ld1 {v28.4s - v31.4s}, [x9]\n" UNTIL_END(FOUR_ROWS_EIGHT_STEPS)
+        : "=w"(c0), "=w"(c1), "=w"(c2), "=w"(c3), "=w"(c4), "=w"(c5), "=w"(c6), "=w"(c7), "=w"(c8),
+          "=w"(c9), "=w"(c10), "=w"(c11), "=w"(c12), "=w"(c13), "=w"(c14), "=w"(c15),
+          [a0] "+&r"(a[0]), [a1] "+&r"(a[1]), [a2] "+&r"(a[2]), [a3] "+&r"(a[3]), [b] "+&r"(*b)
+        : [start] "r"(start), [end] "r"(end), [stride] "r"(start_stride * (ptrdiff_t)sizeof(float)),
+          [row] "r"(b_stride * (ptrdiff_t)sizeof(float))
+        : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+          "v14", "v15", "x9", "cc", "memory");
     acc[0] = c0, acc[1] = c1, acc[2] = c2, acc[3] = c3;
     acc[4] = c4, acc[5] = c5, acc[6] = c6, acc[7] = c7;
     acc[8] = c8, acc[9] = c9, acc[10] = c10, acc[11] = c11;
@@ -81,14 +83,13 @@ steps_of_four_rows(vec *restrict acc, const float *start, ptrdiff_t start_stride
 }
 
 /* The same for 1 x 16, the tile of decoding. */
-static inline __attribute__((always_inline)) void steps_of_one_row(vec *restrict acc,
-                                                                   const float *start,
-                                                                   const float **a, const float **b,
-                                                                   const float *end) {
+static inline __attribute__((always_inline)) void
+steps_of_one_row(vec *restrict acc, const float *start, const float **a, const float **b,
+                 ptrdiff_t b_stride, const float *end) {
     register vec c0 __asm__("v16"), c1 __asm__("v17"), c2 __asm__("v18"), c3 __asm__("v19");
     __asm__("ld1 {v16.4s - v19.4s}, [%[start]]\n" UNTIL_END(ONE_ROW_EIGHT_STEPS)
             : "=w"(c0), "=w"(c1), "=w"(c2), "=w"(c3), [a] "+&r"(a[0]), [b] "+&r"(*b)
-            : [start] "r"(start), [end] "r"(end)
+            : [start] "r"(start), [end] "r"(end), [row] "r"(b_stride * (ptrdiff_t)sizeof(float))
             : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v20", "v21", "cc", "memory");
     acc[0] = c0, acc[1] = c1, acc[2] = c2, acc[3] = c3;
 }
@@ -98,15 +99,17 @@ enum { NR_VECS = NR / LANES };
 /* What the elements of a panel are and which scales they have: a constant in every tile. */
 enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
 
-/* One panel's product. Beyond the first six, each kernel sets what its formula names. */
+/* One panel's product. Beyond k, each kernel sets what its formula names. */
 struct product {
     float *c;
     ptrdiff_t c_stride;
     const float *a;
     ptrdiff_t a_stride;
-    const void *b;
-    ptrdiff_t k;
+    const char *b;
+    ptrdiff_t row_stride, panel_bytes;
     const float *scales;
+    ptrdiff_t scales_stride;
+    ptrdiff_t k;
     float scale;
     const float *alpha;
     const float *beta;
@@ -128,7 +131,7 @@ static const float zeros[NR];
 /* Loads a row of B and moves *b to the next. The empty statement keeps gcc from turning the loads
  * of several steps into one base with offsets, which ld1 cannot encode: so each load moves the
  * pointer itself, and 4 steps of a full tile are 74 instructions instead of 80. */
-TILE load_row_f32(vec *restrict b_row, const float **b, int vecs) {
+TILE load_row_f32(vec *restrict b_row, const float **b, ptrdiff_t b_stride, int vecs) {
     if (vecs == 4) {
         float32x4x4_t row = vld1q_f32_x4(*b);
         UNROLLED
@@ -143,7 +146,7 @@ TILE load_row_f32(vec *restrict b_row, const float **b, int vecs) {
         for (int v = 0; v < vecs; v++)
             b_row[v] = load(*b + v * LANES);
     }
-    *b += vecs * LANES;
+    *b += b_stride;
     __asm__("" : "+r"(*b));
 }
 
@@ -176,7 +179,7 @@ TILE load_row(vec *restrict b_row, const struct product *p, ptrdiff_t t, int vec
               enum element element) {
     ptrdiff_t at = t * vecs * LANES;
     if (element == F16 || element == BF16)
-        load_row_halves(b_row, (const uint16_t *)p->b + at, vecs, element);
+        load_row_halves(b_row, (const uint16_t *)(const void *)p->b + at, vecs, element);
     else
         load_row_integers(b_row, (const int8_t *)p->b + at, vecs);
     UNROLLED
@@ -213,28 +216,30 @@ TILE load_one(vec *restrict x, const float **a, int rows) {
 
 TILE accumulate_f32(vec *restrict acc, const float *start, ptrdiff_t start_stride,
                     const struct product *p, const float **a, int rows, int vecs) {
-    const float *first = p->b, *b = first, *end8 = b + (p->k & -8) * vecs * LANES;
+    const ptrdiff_t stride = p->row_stride;
+    const float *first = (const float *)(const void *)p->b, *b = first;
+    const float *end8 = b + (p->k & -8) * stride;
     if (rows == 4 && vecs == 4 && b != end8) {
-        steps_of_four_rows(acc, start, start_stride, a, &b, end8);
+        steps_of_four_rows(acc, start, start_stride, a, &b, stride, end8);
     } else if (rows == 1 && vecs == 4 && b != end8) {
-        steps_of_one_row(acc, start, a, &b, end8);
+        steps_of_one_row(acc, start, a, &b, stride, end8);
     } else {
         UNROLLED
         for (int i = 0; i < rows * vecs; i++)
             acc[i] = load(start + i / vecs * start_stride + i % vecs * LANES);
     }
     vec x[MR], b_row[NR_VECS];
-    for (const float *end = first + (p->k & -4) * vecs * LANES; b != end;) {
+    for (const float *end = first + (p->k & -4) * stride; b != end;) {
         load_four(x, a, rows);
         UNROLLED
         for (int lane = 0; lane < LANES; lane++) {
-            load_row_f32(b_row, &b, vecs);
+            load_row_f32(b_row, &b, stride, vecs);
             step(acc, x, lane, b_row, rows, vecs);
         }
     }
-    for (const float *end = first + p->k * vecs * LANES; b != end;) {
+    for (const float *end = first + p->k * stride; b != end;) {
         load_one(x, a, rows);
-        load_row_f32(b_row, &b, vecs);
+        load_row_f32(b_row, &b, stride, vecs);
         step(acc, x, 0, b_row, rows, vecs);
     }
 }
@@ -283,6 +288,7 @@ TILE for_each_row(const struct product *p, ptrdiff_t m, int vecs, tile_fn *tile,
     switch (m - i) { CASE(1, vecs) CASE(2, vecs) CASE(3, vecs) }
 }
 
+/* m rows against one panel of n columns. */
 TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
                    enum element element) {
     switch (n / LANES) {
@@ -299,6 +305,51 @@ TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
         for_each_row(p, m, 4, tile, element);
         break;
     }
+}
+
+ALWAYS_INLINE int element_bytes(enum element element) {
+    return element == F32 ? 4 : element == F16 || element == BF16 ? 2 : 1;
+}
+
+/* Moves on by n columns, the first of which is number `column`. */
+TILE next_columns(struct product *p, ptrdiff_t column, ptrdiff_t n, enum element element) {
+    p->c += n;
+    p->b += n / NR * p->panel_bytes;
+    if (element == KEYS_I8)
+        p->scales += n / NR * p->scales_stride;
+    if (element == VALUES_I8)
+        p->scales += (column % HEADWISE_SCALE_GROUP + n) / HEADWISE_SCALE_GROUP * p->scales_stride;
+    if (element == I8 && p->scales)
+        p->scales += n;
+    if (p->bias)
+        p->bias += n;
+}
+
+/* All n columns. */
+TILE for_each_panel(struct product *p, ptrdiff_t m, ptrdiff_t n, tile_fn *tile,
+                    enum element element) {
+    for (ptrdiff_t j = 0, width; j < n; j += width) {
+        width = n < NR ? n : NR;
+        for_each_tile(p, m, (int)width, tile, element);
+        next_columns(p, j, width, element);
+    }
+}
+
+static inline struct product make_product(float *c, ptrdiff_t c_stride, const float *a,
+                                          ptrdiff_t a_stride, const struct headwise_columns *b,
+                                          ptrdiff_t k, enum element element) {
+    return (struct product){
+        .c = c,
+        .c_stride = c_stride,
+        .a = a,
+        .a_stride = a_stride,
+        .b = b->data,
+        .row_stride = b->row_stride,
+        .panel_bytes = b->panel_stride * element_bytes(element),
+        .scales = b->scales,
+        .scales_stride = b->scales_stride,
+        .k = k,
+    };
 }
 
 #endif

@@ -30,33 +30,45 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 }
 
 void headwise_project_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                           int n, ptrdiff_t k, bool resume, const float *restrict bias) {
+                           ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                           ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                           const float *restrict bias) {
     (void)a_rows; /* 1 */
-    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .resume = resume, .bias = bias};
-    for_each_tile(&p, m, n, project_tile, F32);
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_tile, F32);
 }
 
 void headwise_project_f16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
-    for_each_tile(&p, m, n, project_tile, F16);
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                               const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_tile, F16);
 }
 
 void headwise_project_bf16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const void *restrict b,
-                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
-    for_each_tile(&p, m, n, project_tile, BF16);
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                                const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_tile, BF16);
 }
 
 void headwise_project_i8_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const void *restrict b,
-                              const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                              bool resume, const float *restrict bias) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .resume = resume, .bias = bias};
-    for_each_tile(&p, m, n, project_tile, I8);
+                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                              const float *restrict bias) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, I8);
+    p.resume = resume;
+    p.bias = bias;
+    for_each_panel(&p, m, n, project_tile, I8);
 }

@@ -15,33 +15,37 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 }
 
 void headwise_scores_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                          int n, ptrdiff_t k, float scale) {
+                          ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                          ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
-    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile, F32);
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
+    p.scale = scale;
+    for_each_panel(&p, m, n, scores_tile, F32);
 }
 
 void headwise_scores_f16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const void *restrict b,
-                              const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                              float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile, F16);
+                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
+    p.scale = scale;
+    for_each_panel(&p, m, n, scores_tile, F16);
 }
 
 void headwise_scores_bf16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile, BF16);
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
+    p.scale = scale;
+    for_each_panel(&p, m, n, scores_tile, BF16);
 }
 
 void headwise_scores_i8_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, const void *restrict b,
-                             const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                             float scale) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .scale = scale};
-    for_each_tile(&p, m, n, scores_tile, KEYS_I8);
+                             ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                             ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, KEYS_I8);
+    p.scale = scale;
+    for_each_panel(&p, m, n, scores_tile, KEYS_I8);
 }

@@ -18,32 +18,41 @@ TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
 }
 
 void headwise_values_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                          ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, b, k, NULL, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile, F32);
+                          ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                          ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                          const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_tile, F32);
 }
 
 void headwise_values_f16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const void *restrict b,
-                              const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                              const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile, F16);
+                              ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                              ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                              const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_tile, F16);
 }
 
 void headwise_values_bf16_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile, BF16);
+                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                               const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_tile, BF16);
 }
 
 void headwise_values_i8_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, const void *restrict b,
-                             const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                             const float *restrict alpha, const float *restrict beta) {
-    struct product p = {c, c_stride, a, a_stride, b, k, scales, .alpha = alpha, .beta = beta};
-    for_each_tile(&p, m, n, values_tile, VALUES_I8);
+                             ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                             ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                             const float *restrict beta) {
+    struct product p = make_product(c, c_stride, a, a_stride, b, k, VALUES_I8);
+    p.alpha = alpha;
+    p.beta = beta;
+    for_each_panel(&p, m, n, values_tile, VALUES_I8);
 }

@@ -1,43 +1,52 @@
 #include "gemm.h"
 
-ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const void *restrict b, const float *restrict scales,
-                          ptrdiff_t m, int n, ptrdiff_t k, float scale, enum element element) {
+ALWAYS_INLINE void scores_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const struct panel *panel, ptrdiff_t m,
+                                ptrdiff_t k, float scale, enum element element) {
     for (ptrdiff_t i = 0; i < m; i += MR) {
         float acc[MR][NR] = {{0}};
         int rows = tile_rows(m - i);
-        accumulate_tile(acc, a + i * a_stride, a_stride, b, scales, rows, n, k, element);
+        accumulate_tile(acc, a + i * a_stride, a_stride, panel, rows, k, element);
         for (int r = 0; r < rows; r++) {
-            for (int j = 0; j < n; j++)
+            for (int j = 0; j < panel->n; j++)
                 c[(i + r) * c_stride + j] = scale * acc[r][j];
         }
     }
 }
 
+ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                          ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                          ptrdiff_t n, ptrdiff_t k, float scale, enum element element) {
+    for (ptrdiff_t j = 0; j < n; j += NR) {
+        struct panel panel = panel_at(b, j, n, element);
+        scores_panel(c + j, c_stride, a, a_stride, &panel, m, k, scale, element);
+    }
+}
+
 void headwise_scores_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, int a_rows, const float *restrict b, ptrdiff_t m,
-                            int n, ptrdiff_t k, float scale) {
+                            ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                            ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
-    scores(c, c_stride, a, a_stride, b, NULL, m, n, k, scale, F32);
+    scores(c, c_stride, a, a_stride, b, m, n, k, scale, F32);
 }
 
 void headwise_scores_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const void *restrict b,
-                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                float scale) {
-    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, F16);
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    scores(c, c_stride, a, a_stride, b, m, n, k, scale, F16);
 }
 
 void headwise_scores_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, const void *restrict b,
-                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                 float scale) {
-    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, BF16);
+                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    scores(c, c_stride, a, a_stride, b, m, n, k, scale, BF16);
 }
 
 void headwise_scores_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               float scale) {
-    scores(c, c_stride, a, a_stride, b, scales, m, n, k, scale, KEYS_I8);
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    scores(c, c_stride, a, a_stride, b, m, n, k, scale, KEYS_I8);
 }

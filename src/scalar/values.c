@@ -1,44 +1,55 @@
 #include "gemm.h"
 
-ALWAYS_INLINE void values(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, const void *restrict b, const float *restrict scales,
-                          ptrdiff_t m, int n, ptrdiff_t k, const float *restrict alpha,
-                          const float *restrict beta, enum element element) {
+ALWAYS_INLINE void values_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const struct panel *panel, ptrdiff_t m,
+                                ptrdiff_t k, const float *restrict alpha,
+                                const float *restrict beta, enum element element) {
     for (ptrdiff_t i = 0; i < m; i += MR) {
         float acc[MR][NR] = {{0}};
         int rows = tile_rows(m - i);
-        accumulate_tile(acc, a + i * a_stride, a_stride, b, scales, rows, n, k, element);
+        accumulate_tile(acc, a + i * a_stride, a_stride, panel, rows, k, element);
         for (int r = 0; r < rows; r++) {
             float *row = c + (i + r) * c_stride;
-            for (int j = 0; j < n; j++)
+            for (int j = 0; j < panel->n; j++)
                 row[j] = multiply_add(row[j], alpha[i + r], beta[i + r] * acc[r][j]);
         }
     }
 }
 
+ALWAYS_INLINE void values(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                          ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                          ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                          const float *restrict beta, enum element element) {
+    for (ptrdiff_t j = 0; j < n; j += NR) {
+        struct panel panel = panel_at(b, j, n, element);
+        values_panel(c + j, c_stride, a, a_stride, &panel, m, k, alpha, beta, element);
+    }
+}
+
 void headwise_values_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, const float *restrict b, ptrdiff_t m, int n,
-                            ptrdiff_t k, const float *restrict alpha, const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, NULL, m, n, k, alpha, beta, F32);
+                            ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                            ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                            const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F32);
 }
 
 void headwise_values_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const void *restrict b,
-                                const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                const float *restrict alpha, const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, scales, m, n, k, alpha, beta, F16);
+                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                                const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F16);
 }
 
 void headwise_values_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, const void *restrict b,
-                                 const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                                 const float *restrict alpha, const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, scales, m, n, k, alpha, beta, BF16);
+                                 ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                                 ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                                 const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, BF16);
 }
 
 void headwise_values_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const void *restrict b,
-                               const float *restrict scales, ptrdiff_t m, int n, ptrdiff_t k,
-                               const float *restrict alpha, const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, scales, m, n, k, alpha, beta, VALUES_I8);
+                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                               const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, VALUES_I8);
 }

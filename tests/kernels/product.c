@@ -4,20 +4,49 @@
 
 #include "guard.h"
 
+/* Three panels, then seven: tiers go through one, two or four at once. */
+static ptrdiff_t next_width(const struct headwise_kernels *kernels, ptrdiff_t n) {
+    return n + (n < kernels->nr ? kernels->nr_min : n == kernels->nr ? 2 * n : 4 * kernels->nr);
+}
+
 struct product product_make(struct test_rng *rng, const struct headwise_kernels *kernels,
-                            ptrdiff_t m, int n, ptrdiff_t k, size_t shift_bytes) {
-    struct product p = {kernels, m, n, k, k + 3, 1, n + 5, NULL, NULL, NULL};
+                            ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, size_t shift_bytes) {
+    ptrdiff_t nr = kernels->nr, width = n < nr ? n : nr, gap = 3;
+    struct product p = {.kernels = kernels, .m = m, .n = n, .k = k};
+    p.a_stride = k + 3;
+    p.a_rows = 1;
+    p.c_stride = n + 5;
+    p.b_size = (size_t)(n * k + (n > nr ? (n / nr - 1) * gap : 0));
     size_t a_size = m > 0 ? (size_t)((m - 1) * p.a_stride + k) : 0;
     size_t c_size = m > 0 ? (size_t)((m - 1) * p.c_stride + n) : 0;
     p.a = guard_alloc(a_size * sizeof(float), shift_bytes);
-    p.b = guard_alloc((size_t)(k * n) * sizeof(float), shift_bytes);
+    p.b = guard_alloc(p.b_size * sizeof(float), shift_bytes);
+    p.columns = (struct headwise_columns){
+        .data = p.b, .row_stride = width, .panel_stride = width * k + gap};
     p.c = guard_alloc(c_size * sizeof(float), shift_bytes);
     for (size_t i = 0; i < a_size; i++)
         p.a[i] = NAN;
     for (ptrdiff_t i = 0; i < m; i++)
         test_rng_fill(rng, p.a + i * p.a_stride, (size_t)k, 1);
-    test_rng_fill(rng, p.b, (size_t)(k * n), 1);
+    for (size_t i = 0; i < p.b_size; i++)
+        p.b[i] = NAN;
+    for (ptrdiff_t j = 0; j < n; j += width)
+        test_rng_fill(rng, p.b + j / width * p.columns.panel_stride, (size_t)(k * width), 1);
     return p;
+}
+
+void product_lay_rows(struct product *p, ptrdiff_t row_stride) {
+    size_t size = p->k > 0 ? (size_t)((p->k - 1) * row_stride + p->n) : 0;
+    float *rows = guard_floats(size);
+    for (size_t i = 0; i < size; i++)
+        rows[i] = NAN;
+    for (ptrdiff_t t = 0; t < p->k; t++)
+        for (ptrdiff_t j = 0; j < p->n; j++)
+            rows[t * row_stride + j] = p->b[product_b_at(p, t, j)];
+    p->b = rows;
+    p->b_size = size;
+    p->columns = (struct headwise_columns){
+        .data = rows, .row_stride = row_stride, .panel_stride = p->kernels->nr};
 }
 
 void product_pack_rows(struct product *p) {
@@ -43,11 +72,16 @@ float product_a(const struct product *p, ptrdiff_t i, ptrdiff_t t) {
     return p->a[first * p->a_stride + t * height + i - first];
 }
 
-double product_exact(const struct product *p, ptrdiff_t i, int j, double *magnitude) {
+ptrdiff_t product_b_at(const struct product *p, ptrdiff_t t, ptrdiff_t j) {
+    ptrdiff_t nr = p->kernels->nr;
+    return j / nr * p->columns.panel_stride + t * p->columns.row_stride + j % nr;
+}
+
+double product_exact(const struct product *p, ptrdiff_t i, ptrdiff_t j, double *magnitude) {
     double sum = 0;
     *magnitude = 0;
     for (ptrdiff_t t = 0; t < p->k; t++) {
-        double term = (double)product_a(p, i, t) * (double)p->b[t * p->n + j];
+        double term = (double)product_a(p, i, t) * (double)p->b[product_b_at(p, t, j)];
         sum += term;
         *magnitude += fabs(term);
     }
@@ -62,10 +96,10 @@ float product_fma(const struct headwise_kernels *kernels, float a, float b, floa
     return fmaf(a, b, c);
 }
 
-float product_chain(const struct product *p, ptrdiff_t i, int j, float start) {
+float product_chain(const struct product *p, ptrdiff_t i, ptrdiff_t j, float start) {
     float acc = start;
     for (ptrdiff_t t = 0; t < p->k; t++)
-        acc = product_fma(p->kernels, product_a(p, i, t), p->b[t * p->n + j], acc);
+        acc = product_fma(p->kernels, product_a(p, i, t), p->b[product_b_at(p, t, j)], acc);
     return acc;
 }
 
@@ -83,7 +117,7 @@ void product_for_grid(const struct headwise_kernels *kernels, uint64_t stream, c
     size_t count = 0;
     for (size_t ik = 0; ik < n_ks; ik++)
         for (size_t im = 0; im < sizeof(ms) / sizeof(ms[0]); im++)
-            for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min) {
+            for (ptrdiff_t n = kernels->nr_min; n <= 7 * kernels->nr; n = next_width(kernels, n)) {
                 size_t shift_bytes = count++ % 2 * sizeof(float);
                 struct product p = product_make(&rng, kernels, ms[im], n, ks[ik], shift_bytes);
                 visit(&p, &rng);

@@ -11,8 +11,8 @@
 #include "tier.h"
 
 static void call(const struct product *p, bool resume, const float *bias) {
-    p->kernels->project(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k,
-                        resume, bias);
+    p->kernels->project(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n,
+                        p->k, resume, bias);
 }
 
 static void expect_projection(struct product *p, struct test_rng *rng) {
@@ -20,7 +20,7 @@ static void expect_projection(struct product *p, struct test_rng *rng) {
     test_rng_fill(rng, bias, (size_t)p->n, 1);
     call(p, false, bias);
     for (ptrdiff_t i = 0; i < p->m; i++)
-        for (int j = 0; j < p->n; j++) {
+        for (ptrdiff_t j = 0; j < p->n; j++) {
             float got = p->c[i * p->c_stride + j];
             float chain = product_chain(p, i, j, 0) + bias[j];
             double magnitude;
@@ -28,10 +28,10 @@ static void expect_projection(struct product *p, struct test_rng *rng) {
             double bound = bound_gamma((double)p->k) * magnitude +
                            BOUND_U * (fabs(want) + bound_gamma((double)p->k) * magnitude) +
                            BOUND_TINY;
-            compare_expect(got, want, bound, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
+            compare_expect(got, want, bound, "m %td n %td k %td, element %td %td", p->m, p->n, p->k,
                            i, j);
-            compare_same_bits(&got, &chain, 1, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
-                              i, j);
+            compare_same_bits(&got, &chain, 1, "m %td n %td k %td, element %td %td", p->m, p->n,
+                              p->k, i, j);
         }
 }
 
@@ -56,15 +56,17 @@ static void expect_resumed(struct product *p, struct test_rng *rng) {
     float *whole = guard_floats((size_t)(p->m * p->n));
     float *bias = guard_floats((size_t)p->n);
     test_rng_fill(rng, bias, (size_t)p->n, 1);
-    kernels->project(whole, p->n, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k, false,
-                     bias);
-    for (int part = 0; part < 3; part++)
-        kernels->project(p->c, p->c_stride, p->a + cut[part], p->a_stride, 1,
-                         p->b + cut[part] * p->n, p->m, p->n, cut[part + 1] - cut[part], part > 0,
-                         part == 2 ? bias : NULL);
+    kernels->project(whole, p->n, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n, p->k,
+                     false, bias);
+    for (int part = 0; part < 3; part++) {
+        struct headwise_columns columns = p->columns;
+        columns.data = p->b + product_b_at(p, cut[part], 0);
+        kernels->project(p->c, p->c_stride, p->a + cut[part], p->a_stride, 1, &columns, p->m, p->n,
+                         cut[part + 1] - cut[part], part > 0, part == 2 ? bias : NULL);
+    }
     for (ptrdiff_t i = 0; i < p->m; i++)
         compare_same_bits(p->c + i * p->c_stride, whole + i * p->n, (size_t)p->n,
-                          "m %td n %d k %td cut at %td and %td, row %td", p->m, p->n, p->k, cut[1],
+                          "m %td n %td k %td cut at %td and %td, row %td", p->m, p->n, p->k, cut[1],
                           cut[2], i);
 }
 
@@ -78,16 +80,17 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
     struct product p = product_make(&rng, kernels, 2 * kernels->mr + 1, kernels->nr, 65, 0);
     int width = kernels->nr_min;
     call(&p, false, NULL);
-    for (int j = 0; j < p.n; j += width) {
+    for (ptrdiff_t j = 0; j < p.n; j += width) {
         float *narrow = guard_floats((size_t)(p.k * width));
+        const struct headwise_columns columns = {.data = narrow, .row_stride = width};
         for (ptrdiff_t t = 0; t < p.k; t++)
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->project(alone, width, p.a + i * p.a_stride, p.a_stride, 1, narrow, 1, width,
+            kernels->project(alone, width, p.a + i * p.a_stride, p.a_stride, 1, &columns, 1, width,
                              p.k, false, NULL);
-            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
-                              j);
+            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
+                              i, j);
         }
     }
 }
@@ -100,10 +103,10 @@ static void nan_stays_in_its_row_and_column(enum headwise_isa isa) {
     p.b[0 * p.n + 3] = INFINITY;
     call(&p, false, NULL);
     for (ptrdiff_t i = 0; i < p.m; i++)
-        for (int j = 0; j < p.n; j++) {
+        for (ptrdiff_t j = 0; j < p.n; j++) {
             float want = product_chain(&p, i, j, 0);
             assert_int_equal(isfinite(want) != 0, i != 2 && j != 3);
-            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %d", i, j);
+            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %td", i, j);
         }
 }
 
@@ -118,7 +121,7 @@ static void empty_sizes(enum headwise_isa isa) {
     call(&p, false, bias);
     call(&p, true, bias); /* no terms: c + bias */
     for (ptrdiff_t i = 0; i < p.m; i++)
-        for (int j = 0; j < p.n; j++)
+        for (ptrdiff_t j = 0; j < p.n; j++)
             assert_true(p.c[i * p.c_stride + j] == bias[j] + bias[j]);
 }
 

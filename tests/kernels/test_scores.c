@@ -13,15 +13,15 @@
 static const float scale = 0.17677669f;
 
 static void call(const struct product *p, float factor) {
-    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, p->b, p->m, p->n, p->k,
-                       factor);
+    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n,
+                       p->k, factor);
 }
 
 static void expect_scores(struct product *p, struct test_rng *rng) {
     (void)rng;
     call(p, scale);
     for (ptrdiff_t i = 0; i < p->m; i++)
-        for (int j = 0; j < p->n; j++) {
+        for (ptrdiff_t j = 0; j < p->n; j++) {
             float got = p->c[i * p->c_stride + j];
             float chain = scale * product_chain(p, i, j, 0);
             double magnitude;
@@ -29,10 +29,10 @@ static void expect_scores(struct product *p, struct test_rng *rng) {
             /* k roundings in the chain (2k - 1 in multiply and add, which is gamma(k) too: a term
              * passes through its product and at most k - 1 sums) and one for the scale. */
             double bound = bound_gamma((double)p->k + 1) * (double)scale * magnitude + BOUND_TINY;
-            compare_expect(got, want, bound, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
+            compare_expect(got, want, bound, "m %td n %td k %td, element %td %td", p->m, p->n, p->k,
                            i, j);
-            compare_same_bits(&got, &chain, 1, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
-                              i, j);
+            compare_same_bits(&got, &chain, 1, "m %td n %td k %td, element %td %td", p->m, p->n,
+                              p->k, i, j);
         }
 }
 
@@ -56,16 +56,17 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
     struct product p = product_make(&rng, kernels, 2 * kernels->mr + 1, kernels->nr, 37, 0);
     int width = kernels->nr_min;
     call(&p, scale);
-    for (int j = 0; j < p.n; j += width) {
+    for (ptrdiff_t j = 0; j < p.n; j += width) {
         float *narrow = guard_floats((size_t)(p.k * width));
+        const struct headwise_columns columns = {.data = narrow, .row_stride = width};
         for (ptrdiff_t t = 0; t < p.k; t++)
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, 1, narrow, 1, width,
+            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, 1, &columns, 1, width,
                             p.k, scale);
-            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
-                              j);
+            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
+                              i, j);
         }
     }
 }
@@ -79,12 +80,12 @@ static void nan_and_infinity_stay_in_their_row_and_column(enum headwise_isa isa)
     p.b[3 * p.n + p.n - 1] = INFINITY;
     call(&p, scale);
     for (ptrdiff_t i = 0; i < p.m; i++)
-        for (int j = 0; j < p.n; j++) {
+        for (ptrdiff_t j = 0; j < p.n; j++) {
             float got = p.c[i * p.c_stride + j];
             float want = scale * product_chain(&p, i, j, 0);
             assert_int_equal(isnan(want) != 0, i == 2 || j == 1);
             assert_int_equal(isinf(want) != 0, j == p.n - 1 && i != 2);
-            compare_same_bits(&got, &want, 1, "element %td %d", i, j);
+            compare_same_bits(&got, &want, 1, "element %td %td", i, j);
         }
 }
 
@@ -95,7 +96,7 @@ static void scale_is_used_as_given(enum headwise_isa isa) {
     for (size_t s = 0; s < TEST_COUNT(scales); s++) {
         call(&p, scales[s]);
         for (ptrdiff_t i = 0; i < p.m; i++)
-            for (int j = 0; j < p.n; j++) {
+            for (ptrdiff_t j = 0; j < p.n; j++) {
                 float want = scales[s] * product_chain(&p, i, j, 0);
                 compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "scale %g",
                                   (double)scales[s]);

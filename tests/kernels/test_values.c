@@ -28,11 +28,11 @@ static struct merge fill(struct product *p, struct test_rng *rng) {
 }
 
 static void call(const struct product *p, const struct merge *f) {
-    p->kernels->values(p->c, p->c_stride, p->a, p->a_stride, p->b, p->m, p->n, p->k, f->alpha,
-                       f->beta);
+    p->kernels->values(p->c, p->c_stride, p->a, p->a_stride, &p->columns, p->m, p->n, p->k,
+                       f->alpha, f->beta);
 }
 
-static float merged(const struct product *p, const struct merge *f, ptrdiff_t i, int j) {
+static float merged(const struct product *p, const struct merge *f, ptrdiff_t i, ptrdiff_t j) {
     float term = f->beta[i] * product_chain(p, i, j, 0);
     return product_fma(p->kernels, f->before[i * p->n + j], f->alpha[i], term);
 }
@@ -41,7 +41,7 @@ static void expect_values(struct product *p, struct test_rng *rng) {
     struct merge f = fill(p, rng);
     call(p, &f);
     for (ptrdiff_t i = 0; i < p->m; i++)
-        for (int j = 0; j < p->n; j++) {
+        for (ptrdiff_t j = 0; j < p->n; j++) {
             float got = p->c[i * p->c_stride + j];
             float chain = merged(p, &f, i, j);
             double magnitude;
@@ -52,15 +52,25 @@ static void expect_values(struct product *p, struct test_rng *rng) {
              * the scalar tier. */
             double bound = bound_gamma((double)p->k + 2) * fabs((double)f.beta[i]) * magnitude +
                            bound_gamma(2) * fabs(carried) + 2 * BOUND_TINY;
-            compare_expect(got, want, bound, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
+            compare_expect(got, want, bound, "m %td n %td k %td, element %td %td", p->m, p->n, p->k,
                            i, j);
-            compare_same_bits(&got, &chain, 1, "m %td n %d k %td, element %td %d", p->m, p->n, p->k,
-                              i, j);
+            compare_same_bits(&got, &chain, 1, "m %td n %td k %td, element %td %td", p->m, p->n,
+                              p->k, i, j);
         }
 }
 
 static void follows_the_chain_on_the_grid(enum headwise_isa isa) {
     product_for_grid(tier_kernels(isa), 11, shape_keys, SHAPE_KEYS, expect_values);
+}
+
+/* As many elements between the rows as panels do not have; the last row ends the memory. */
+static void expect_values_in_place(struct product *p, struct test_rng *rng) {
+    product_lay_rows(p, p->n + test_rng_below(rng, 40));
+    expect_values(p, rng);
+}
+
+static void reads_rows_in_place_on_the_grid(enum headwise_isa isa) {
+    product_for_grid(tier_kernels(isa), 15, shape_keys, SHAPE_KEYS, expect_values_in_place);
 }
 
 static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
@@ -70,17 +80,18 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
     struct merge f = fill(&p, &rng);
     int width = kernels->nr_min;
     call(&p, &f);
-    for (int j = 0; j < p.n; j += width) {
+    for (ptrdiff_t j = 0; j < p.n; j += width) {
         float *narrow = guard_floats((size_t)(p.k * width));
+        const struct headwise_columns columns = {.data = narrow, .row_stride = width};
         for (ptrdiff_t t = 0; t < p.k; t++)
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
             memcpy(alone, f.before + i * p.n + j, (size_t)width * sizeof(float));
-            kernels->values(alone, width, p.a + i * p.a_stride, p.a_stride, narrow, 1, width, p.k,
+            kernels->values(alone, width, p.a + i * p.a_stride, p.a_stride, &columns, 1, width, p.k,
                             f.alpha + i, f.beta + i);
-            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %d", i,
-                              j);
+            compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
+                              i, j);
         }
     }
 }
@@ -96,10 +107,10 @@ static void nan_stays_in_its_row_and_column(enum headwise_isa isa) {
     f.beta[3] = NAN;
     call(&p, &f);
     for (ptrdiff_t i = 0; i < p.m; i++)
-        for (int j = 0; j < p.n; j++) {
+        for (ptrdiff_t j = 0; j < p.n; j++) {
             float want = merged(&p, &f, i, j);
             assert_int_equal(isnan(want) != 0, i == 1 || i == 3 || j == 2);
-            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %d", i, j);
+            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %td", i, j);
         }
 }
 
@@ -113,15 +124,16 @@ static void empty_sizes(enum headwise_isa isa) {
     struct merge f = fill(&p, &rng);
     call(&p, &f);
     for (ptrdiff_t i = 0; i < p.m; i++)
-        for (int j = 0; j < p.n; j++) {
+        for (ptrdiff_t j = 0; j < p.n; j++) {
             float want = merged(&p, &f, i, j);
-            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %d", i, j);
+            compare_same_bits(&p.c[i * p.c_stride + j], &want, 1, "element %td %td", i, j);
         }
 }
 
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(follows_the_chain_on_the_grid),
+        TEST_CASE(reads_rows_in_place_on_the_grid),
         TEST_CASE(rows_and_panels_do_not_matter),
         TEST_CASE(nan_stays_in_its_row_and_column),
         TEST_CASE(empty_sizes),
