@@ -98,6 +98,29 @@ static void run_prompt(headwise_cache *cache) {
     say("single rows give the same bits", memcmp(parts, whole, sizeof whole) == 0);
 }
 
+/* A step of a server: two requests go on by a row, a third one brings 20 rows of its prompt. */
+static void serve(headwise_cache *cache) {
+    enum { ROWS = 1 + 20 + 1 };
+    static float in[ROWS * D_MODEL], out[ROWS * D_MODEL], alone[D_MODEL];
+    struct headwise_attention_options options = {.size = sizeof options,
+                                                 .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT};
+    struct headwise_tensor x = headwise_tensor_brhc(in, HEADWISE_F32, 1, ROWS, 1, D_MODEL);
+    struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, 1, ROWS, 1, D_MODEL);
+    numbers(in, ROWS * D_MODEL, 1);
+    const int64_t requests[] = {1, 3, 2}; /* their places in the cache */
+    const int32_t starts[] = {0, 1, 21, 22};
+    struct headwise_ragged step = {
+        .size = sizeof step,
+        .n_sequences = 3,
+        .query_starts = starts,
+        .cache_sequences = requests,
+    };
+    check(headwise_mha_forward_ragged_cached(context, layer, &y, &x, cache, &step, &options));
+    /* Sequence 0 had the same prompt as 1. */
+    forward(cache, 0, 1, 1, alone, in);
+    say("a row has the bits it has alone", memcmp(out, alone, sizeof alone) == 0);
+}
+
 /* All sequences continue the prompt of sequence 0, one row each at a time. */
 static void run_beams(headwise_cache *cache) {
     float rows[BEAMS * D_MODEL], out[BEAMS * D_MODEL];
@@ -204,6 +227,7 @@ int main(void) {
     headwise_cache *cache = new_cache(BEAMS, 1024);
     print_memory();
     run_prompt(cache);
+    serve(cache);
     run_beams(cache);
     take_back(cache);
     run_without_end();

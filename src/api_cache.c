@@ -92,26 +92,6 @@ enum headwise_status headwise_cache_create(headwise_cache **cache, headwise_cont
     return headwise_cache_build(cache, context, &resolved);
 }
 
-static enum headwise_status run_append(headwise_context *context,
-                                       struct headwise_cache_append *append) {
-    int64_t floats, bytes = -1;
-    append->worker_floats = headwise_cache_append_floats(append->cache);
-    if (append->worker_floats >= 0 &&
-        headwise_mul(&floats, append->worker_floats, context->n_threads))
-        headwise_mul(&bytes, floats, sizeof(float));
-    enum headwise_status status = headwise_context_grow(context, bytes);
-    if (status != HEADWISE_OK)
-        return status;
-    append->scratch = context->scratch;
-    int64_t last = append->first_sequence + append->k.size[0];
-    for (int64_t s = append->first_sequence; s < last; s++)
-        headwise_cache_open(append->cache, s, append->k.size[2]);
-    struct headwise_phase phase = headwise_cache_append_phase(append);
-    headwise_parallel_run(context, &phase, 1, headwise_cache_append_is_tiny(append));
-    headwise_cache_commit(append);
-    return HEADWISE_OK;
-}
-
 enum headwise_status headwise_cache_append(headwise_context *context, headwise_cache *cache,
                                            int64_t first_sequence, const struct headwise_tensor *k,
                                            const struct headwise_tensor *v) {
@@ -131,7 +111,7 @@ enum headwise_status headwise_cache_append(headwise_context *context, headwise_c
         return status;
     struct headwise_cache_append append = {
         .cache = cache, .first_sequence = first_sequence, .k = *k, .v = *v};
-    return run_append(context, &append);
+    return headwise_cache_append_run(context, &append);
 }
 
 enum headwise_status headwise_cache_truncate(headwise_cache *cache, int64_t sequence,

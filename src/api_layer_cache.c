@@ -98,10 +98,8 @@ enum headwise_status headwise_mha_forward_cached(headwise_context *context, cons
     struct headwise_call call;
     enum headwise_status status =
         check_rows(where, "x", context, mha, x, mha ? mha->d_model : 0, cache, first_sequence);
-    if (status == HEADWISE_OK && mha->d_memory != mha->d_model)
-        status = headwise_fail(HEADWISE_ERR_INVALID,
-                               "%s: keys come from x, but d_memory %lld differs from d_model %lld",
-                               where, (long long)mha->d_memory, (long long)mha->d_model);
+    if (status == HEADWISE_OK)
+        status = headwise_check_own_keys(where, mha);
     if (status == HEADWISE_OK)
         status = headwise_check_tensor(where, "y", y, true, x->size[0], 1, x->size[2], mha->d_out);
     if (status == HEADWISE_OK)

@@ -3,7 +3,7 @@
 #define HEADWISE_SRC_CACHE_H
 
 #include "context.h"
-#include "headwise/cache.h"
+#include "headwise/ragged.h"
 #include "parallel.h"
 
 /* Where the parts of one block of one kv head lie, in bytes from its beginning. Each part is a
@@ -101,10 +101,13 @@ void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t len
 void headwise_cache_share(headwise_cache *cache, int64_t dst, int64_t src);
 void headwise_cache_assign(headwise_cache *cache, const int64_t *from);
 
-/* Rows to be stored: sequences first_sequence ... of k's batch, at their lengths. */
+/* Rows to be stored, at the sequences' lengths: entry b of k's batch goes to sequence
+ * first_sequence
+ * + b; or, of one batch entry, the rows that ragged names, which is checked, to its sequences. */
 struct headwise_cache_append {
     headwise_cache *cache;
     int64_t first_sequence;
+    const struct headwise_ragged *ragged; /* or NULL */
     struct headwise_tensor k, v;
     float *scratch; /* headwise_cache_append_floats() for each worker */
     int64_t worker_floats;
@@ -113,10 +116,15 @@ struct headwise_cache_append {
 /* Scratch of one worker, in floats; -1 where it overflows. */
 int64_t headwise_cache_append_floats(const headwise_cache *cache);
 
-/* The phase that stores the rows once the sequences were opened for them. append lives until it has
- * run; lengths are advanced by headwise_cache_commit afterwards. */
+/* Opens the sequences, so that the phase can store the rows. append lives until it has run; lengths
+ * are advanced by headwise_cache_commit afterwards. */
+void headwise_cache_append_open(const struct headwise_cache_append *append);
 struct headwise_phase headwise_cache_append_phase(const struct headwise_cache_append *append);
 void headwise_cache_commit(const struct headwise_cache_append *append);
+
+/* All of it, with scratch of the context. HEADWISE_ERR_NO_MEMORY: nothing has changed. */
+enum headwise_status headwise_cache_append_run(headwise_context *context,
+                                               struct headwise_cache_append *append);
 
 /* Whether the rows are too few to wake other threads for. */
 bool headwise_cache_append_is_tiny(const struct headwise_cache_append *append);

@@ -17,7 +17,8 @@ struct headwise_call {
 
     /* Keys and values of a cache in the place of k and v; cache NULL: none. Batch entry b is
      * sequence first_sequence + b, whose length is lengths[b] + n_appended: rows that this very
-     * call appends count already. n_keys is the largest length. */
+     * call appends count already. n_keys is the largest length. In a ragged call lengths are those
+     * of the whole cache, and n_appended is 1 where each sequence gets its rows, else 0. */
     const headwise_cache *cache;
     int64_t first_sequence;
     const int64_t *lengths;

@@ -142,7 +142,7 @@ static enum headwise_status check_lengths(const char *where, const struct headwi
     int64_t n = ragged->query_starts ? ragged->n_sequences : call->batch;
     for (int64_t b = 0; lengths && b < n; b++) {
         int64_t n_keys =
-            ragged->query_starts ? headwise_ragged_keys(ragged, b) : headwise_call_keys(call, b);
+            ragged->query_starts ? headwise_ragged_keys(call, b) : headwise_call_keys(call, b);
         if (lengths[b] < 0 || lengths[b] > n_keys)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: key_lengths[%lld] is %lld, expected 0 to %lld", where,
@@ -260,7 +260,7 @@ static enum headwise_status check_probe(struct headwise_call *call, const char *
     bool fits =
         headwise_mul(&rows, call->batch, n_heads) && headwise_mul(&rows, rows, call->n_queries);
     if (call->ragged.query_starts)
-        fits = fits && headwise_mul(&scores, headwise_ragged_pairs(&call->ragged), n_heads);
+        fits = fits && headwise_mul(&scores, headwise_ragged_pairs(call), n_heads);
     else
         fits = fits && headwise_mul(&scores, rows, call->n_keys);
     if (!fits || scores > (int64_t)(PTRDIFF_MAX / 8))

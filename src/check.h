@@ -61,6 +61,18 @@ enum headwise_status headwise_check_ragged(const char *where, struct headwise_ra
                                            const struct headwise_ragged *given, int64_t query_rows,
                                            int64_t key_rows);
 
+/* That the cache is there, for the context's tier, and has all of these sequences, which are
+ * checked already; and that it has room for their rows where appended, which is then the same
+ * cache, names each once; else NULL. */
+enum headwise_status headwise_check_ragged_cache(const char *where, const headwise_context *context,
+                                                 const headwise_cache *cache,
+                                                 headwise_cache *appended,
+                                                 const struct headwise_ragged *ragged);
+
+/* The largest number of keys of these sequences, with the rows that are appended. */
+int64_t headwise_most_ragged_keys(const headwise_cache *cache, const struct headwise_ragged *ragged,
+                                  bool appends);
+
 /* That options ask for nothing that has no ragged shape. options may be NULL or of any size. */
 enum headwise_status
 headwise_check_ragged_options(const char *where, const struct headwise_attention_options *options);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "error.h"
 #include "mask.h"
+#include "ragged.h"
 
 enum headwise_status headwise_check_sequence(const char *where, const headwise_cache *cache,
                                              int64_t sequence) {
@@ -57,9 +58,21 @@ int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, 
     return most;
 }
 
+static enum headwise_status check_ragged_ring(const char *where, const struct headwise_call *call) {
+    enum headwise_status status = HEADWISE_OK;
+    for (int64_t b = 0; status == HEADWISE_OK && b < call->ragged.n_sequences; b++) {
+        struct headwise_call one;
+        headwise_ragged_call(&one, call, b, 0);
+        status = headwise_check_ring(where, &one);
+    }
+    return status;
+}
+
 enum headwise_status headwise_check_ring(const char *where, const struct headwise_call *call) {
     const headwise_cache *cache = call->cache;
     const struct headwise_attention_options *options = &call->options;
+    if (cache && call->ragged.query_starts)
+        return check_ragged_ring(where, call);
     if (!cache || cache->window == 0 || call->n_queries == 0)
         return HEADWISE_OK;
     if (!options->window_is_set || options->window_left < 0 ||

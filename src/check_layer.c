@@ -1,6 +1,7 @@
 #include "check_layer.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "alloc.h"
 #include "check.h"
@@ -62,6 +63,14 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
             (long long)headwise_cache_head_dim(cache), (long long)headwise_cache_value_dim(cache),
             (long long)mha->n_kv_heads, (long long)mha->head_dim, (long long)mha->value_dim);
     return status;
+}
+
+enum headwise_status headwise_check_own_keys(const char *where, const headwise_mha *mha) {
+    if (mha->d_memory != mha->d_model)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: keys come from x, but d_memory %lld differs from d_model %lld",
+                             where, (long long)mha->d_memory, (long long)mha->d_model);
+    return HEADWISE_OK;
 }
 
 static bool is_weight_type(enum headwise_dtype dtype) {
@@ -159,16 +168,15 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
         return headwise_check_positions(where, call->options.positions, call->batch, n_rows, 0,
                                         n_positions);
     const struct headwise_ragged *ragged = &call->ragged;
-    for (int64_t b = 0; ragged->query_starts && b < ragged->n_sequences; b++) {
-        int64_t length = headwise_ragged_queries(ragged, b);
-        if (length > n_positions)
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: sequence %lld has %lld rows, the rotary table %lld positions",
-                                 where, (long long)b, (long long)length, (long long)n_positions);
+    enum headwise_status status = HEADWISE_OK;
+    for (int64_t b = 0; ragged->query_starts && b < ragged->n_sequences && !status; b++) {
+        char name[80];
+        snprintf(name, sizeof name, "%.40s: sequence %lld", where, (long long)b);
+        status = headwise_check_positions(name, NULL, 1, headwise_ragged_queries(ragged, b),
+                                          headwise_ragged_first_position(call, b), n_positions);
     }
     if (ragged->query_starts)
-        return HEADWISE_OK;
-    enum headwise_status status = HEADWISE_OK;
+        return status;
     for (int64_t b = 0; b < call->batch && status == HEADWISE_OK; b++)
         status = headwise_check_positions(where, NULL, 1, n_rows,
                                           headwise_first_position(call, b, n_rows), n_positions);

@@ -34,4 +34,7 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
                                                     const struct headwise_call *call,
                                                     int64_t n_rows);
 
+/* That the layer can take keys and values from x. */
+enum headwise_status headwise_check_own_keys(const char *where, const headwise_mha *mha);
+
 #endif

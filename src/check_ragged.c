@@ -1,8 +1,10 @@
 #include <string.h>
 
+#include "cache.h"
 #include "check.h"
 #include "error.h"
 #include "options.h"
+#include "ragged.h"
 
 static enum headwise_status check_starts(const char *where, const char *name, const int32_t *starts,
                                          int64_t n_sequences, int64_t n_rows) {
@@ -57,6 +59,66 @@ enum headwise_status headwise_check_ragged(const char *where, struct headwise_ra
                         ragged->key_starts == ragged->query_starts ? "query_starts as key_starts"
                                                                    : "key_starts",
                         ragged->key_starts, ragged->n_sequences, key_rows);
+}
+
+static enum headwise_status check_numbers(const char *where, const headwise_cache *cache,
+                                          const struct headwise_ragged *ragged) {
+    if (!ragged->cache_sequences && ragged->n_sequences > cache->n_sequences)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: n_sequences is %lld, but the cache has %lld", where,
+                             (long long)ragged->n_sequences, (long long)cache->n_sequences);
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        int64_t sequence = headwise_ragged_sequence(ragged, b);
+        if (sequence < 0 || sequence >= cache->n_sequences)
+            return headwise_fail(
+                HEADWISE_ERR_INVALID, "%s: cache_sequences[%lld] is %lld, expected 0 to %lld",
+                where, (long long)b, (long long)sequence, (long long)(cache->n_sequences - 1));
+    }
+    return HEADWISE_OK;
+}
+
+/* Uses the cache's room for another call as marks: an appending call is alone. */
+static enum headwise_status check_once(const char *where, headwise_cache *cache,
+                                       const struct headwise_ragged *ragged) {
+    for (int64_t b = 0; b < ragged->n_sequences; b++)
+        cache->new_lengths[headwise_ragged_sequence(ragged, b)] = -1;
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        int64_t *mark = &cache->new_lengths[headwise_ragged_sequence(ragged, b)];
+        if (*mark >= 0)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: cache_sequences[%lld] is %lld as cache_sequences[%lld], "
+                                 "expected each once where rows are appended",
+                                 where, (long long)b,
+                                 (long long)headwise_ragged_sequence(ragged, b), (long long)*mark);
+        *mark = b;
+    }
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_check_ragged_cache(const char *where, const headwise_context *context,
+                                                 const headwise_cache *cache,
+                                                 headwise_cache *appended,
+                                                 const struct headwise_ragged *ragged) {
+    enum headwise_status status = headwise_check_cache(where, context, cache, 0, 0);
+    if (status == HEADWISE_OK)
+        status = check_numbers(where, cache, ragged);
+    if (status == HEADWISE_OK && appended)
+        status = check_once(where, appended, ragged);
+    for (int64_t b = 0; status == HEADWISE_OK && appended && b < ragged->n_sequences; b++)
+        status = headwise_check_room(where, cache, headwise_ragged_sequence(ragged, b), 1,
+                                     headwise_ragged_queries(ragged, b));
+    return status;
+}
+
+int64_t headwise_most_ragged_keys(const headwise_cache *cache, const struct headwise_ragged *ragged,
+                                  bool appends) {
+    int64_t most = 0;
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        int64_t keys = cache->lengths[headwise_ragged_sequence(ragged, b)];
+        keys += appends ? headwise_ragged_queries(ragged, b) : 0;
+        most = keys > most ? keys : most;
+    }
+    return most;
 }
 
 enum headwise_status

@@ -242,6 +242,7 @@ static struct headwise_forward make_forward(const headwise_context *context,
         .x.tensor = io->x ? *io->x : *io->memory,
         .append.cache = io->appended,
         .append.first_sequence = call->first_sequence,
+        .append.ragged = call->ragged.query_starts ? &call->ragged : NULL,
         .wanted = {io->q, io->k, io->v},
     };
     forward.has_memory = forward.has_keys && io->x && io->memory;
@@ -282,8 +283,8 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
     bind_scratch(&forward, &map, context->scratch, context->n_threads);
     if (forward.has_output)
         headwise_attention_bind(&forward.attention, (float *)context->scratch + map.attention);
-    for (int64_t b = 0; forward.appends && b < call->batch; b++)
-        headwise_cache_open(io->appended, call->first_sequence + b, forward.n_key_rows);
+    if (forward.appends)
+        headwise_cache_append_open(&forward.append);
     clear_outside(&forward);
     struct headwise_phase phases[HEADWISE_MAX_PHASES];
     int n_phases = headwise_forward_phases(&forward, phases);

@@ -25,7 +25,7 @@ static int64_t position_of(const struct headwise_head_rows *rows, int64_t r) {
     if (call->options.positions)
         return call->options.positions[r];
     if (call->ragged.query_starts) /* with rotary keys are of the same rows */
-        return headwise_ragged_place(call->ragged.query_starts, call->ragged.n_sequences, r);
+        return headwise_ragged_position(call, r);
     int64_t b = r / rows->n_rows;
     return headwise_first_position(call, b, rows->n_rows) + r % rows->n_rows;
 }

@@ -79,6 +79,17 @@ struct headwise_blocks headwise_blocks_in_sight(const struct headwise_call *call
     return blocks;
 }
 
+struct headwise_reach headwise_reach_of(const struct headwise_call *call, int64_t n) {
+    const struct headwise_attention_options *options = &call->options;
+    int64_t left = options->window_left;
+    int64_t right = options->causal != HEADWISE_CAUSAL_NONE ? 0 : options->window_right;
+    if (!options->window_is_set || left < 0 || right < 0)
+        return (struct headwise_reach){0, call->n_keys};
+    wide window = (wide)left + right + n;
+    return (struct headwise_reach){headwise_min(options->window_first, call->n_keys),
+                                   clamp(window, 0, call->n_keys)};
+}
+
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n) {
     struct sight from = visible_keys(call, b, i0), to = visible_keys(call, b, i1 - 1);

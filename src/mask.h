@@ -38,6 +38,14 @@ static inline int64_t headwise_blocks_at(struct headwise_blocks blocks, int64_t 
     return n < blocks.first ? n : n - blocks.first + blocks.from;
 }
 
+/* The most keys that n queries can see wherever they stand: `first` at the beginning and `window`
+ * in a row. Without a window on both sides that is n_keys in a row. */
+struct headwise_reach {
+    int64_t first, window;
+};
+
+struct headwise_reach headwise_reach_of(const struct headwise_call *call, int64_t n);
+
 /* Whether each of these queries sees all of these keys, by the same standard. */
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n);

@@ -91,19 +91,13 @@ struct headwise_blocks headwise_plan_blocks(const struct headwise_plan *plan, in
  * depends on its shape and options, not on lengths and offsets. */
 static int64_t most_blocks(const struct headwise_plan *plan) {
     const struct headwise_call *call = plan->call;
-    const struct headwise_attention_options *options = &call->options;
-    int64_t left = options->window_left, right = options->window_right, block = HEADWISE_KEY_BLOCK;
-    if (options->causal != HEADWISE_CAUSAL_NONE)
-        right = 0;
-    bool bounded = options->window_is_set && left >= 0 && right >= 0;
-    if (!bounded || plan->keeps_weights || call->probe.scores)
+    if (plan->keeps_weights || call->probe.scores)
         return plan->n_blocks;
-    int64_t keys =
-        headwise_min(left, call->n_keys) + headwise_min(right, call->n_keys) + plan->tile_queries;
-    int64_t first = headwise_min(options->window_first, call->n_keys);
+    struct headwise_reach reach = headwise_reach_of(call, plan->tile_queries);
     /* One key in the first block of the window, the others in the blocks after it. */
     return headwise_min(plan->n_blocks,
-                        headwise_ceil_div(first, block) + 1 + headwise_ceil_div(keys - 1, block));
+                        headwise_ceil_div(reach.first, HEADWISE_KEY_BLOCK) + 1 +
+                            headwise_ceil_div(reach.window - 1, HEADWISE_KEY_BLOCK));
 }
 
 /* Keys are split where there are fewer tasks than threads could share evenly. */

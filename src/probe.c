@@ -131,7 +131,7 @@ void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, co
 }
 
 void headwise_probe_no_heads(const struct headwise_call *call) {
-    int64_t pairs = call->ragged.query_starts ? headwise_ragged_pairs(&call->ragged)
+    int64_t pairs = call->ragged.query_starts ? headwise_ragged_pairs(call)
                                               : call->batch * call->n_queries * call->n_keys;
     if (call->n_heads == 0 && call->probe.mean_weights)
         memset(call->probe.mean_weights, 0, (size_t)pairs * sizeof(float));

@@ -20,14 +20,32 @@ static inline int64_t headwise_ragged_queries(const struct headwise_ragged *ragg
     return (int64_t)ragged->query_starts[b + 1] - ragged->query_starts[b];
 }
 
-static inline int64_t headwise_ragged_keys(const struct headwise_ragged *ragged, int64_t b) {
-    return (int64_t)ragged->key_starts[b + 1] - ragged->key_starts[b];
+/* Its number in the cache. */
+static inline int64_t headwise_ragged_sequence(const struct headwise_ragged *ragged, int64_t b) {
+    return ragged->cache_sequences ? ragged->cache_sequences[b] : b;
 }
 
-/* What it costs, in pairs of query and key; a row without keys is written all the same. */
-static inline int64_t headwise_ragged_work(const struct headwise_ragged *ragged, int64_t b) {
-    return headwise_ragged_queries(ragged, b) * (headwise_ragged_keys(ragged, b) + 1);
+static inline int64_t headwise_ragged_keys(const struct headwise_call *call, int64_t b) {
+    const struct headwise_ragged *ragged = &call->ragged;
+    if (!call->cache)
+        return (int64_t)ragged->key_starts[b + 1] - ragged->key_starts[b];
+    return call->lengths[headwise_ragged_sequence(ragged, b)] +
+           (call->n_appended > 0 ? headwise_ragged_queries(ragged, b) : 0);
 }
+
+/* The position of its first row, where the caller gives none. */
+static inline int64_t headwise_ragged_first_position(const struct headwise_call *call, int64_t b) {
+    return call->cache ? headwise_ragged_keys(call, b) - headwise_ragged_queries(&call->ragged, b)
+                       : 0;
+}
+
+/* What it costs, in pairs of query and key, less than 2^62; a row without keys is written all the
+ * same. */
+int64_t headwise_ragged_work(const struct headwise_call *call, int64_t b);
+
+/* The pairs of query and key of sequence b, and others beside them; INT64_MAX where that overflows.
+ */
+int64_t headwise_ragged_add_pairs(int64_t pairs, const struct headwise_call *call, int64_t b);
 
 /* The call of sequence b alone; pairs: of the sequences before it, by number. */
 void headwise_ragged_call(struct headwise_call *call, const struct headwise_call *all, int64_t b,
@@ -45,10 +63,10 @@ void headwise_ragged_bind(struct headwise_attention_job *job, float *scratch);
 int headwise_ragged_phases(const struct headwise_attention_job *job, struct headwise_phase *phases);
 bool headwise_ragged_is_tiny(const struct headwise_attention_job *job);
 
-/* Pairs of query and key of all sequences: less than 2^62. */
-int64_t headwise_ragged_pairs(const struct headwise_ragged *ragged);
+/* Those of all sequences. */
+int64_t headwise_ragged_pairs(const struct headwise_call *call);
 
-/* The place of a row in its sequence; 0 where it belongs to none. */
-int64_t headwise_ragged_place(const int32_t *starts, int64_t n_sequences, int64_t row);
+/* The position of a row, where the caller gives none; 0 where it belongs to no sequence. */
+int64_t headwise_ragged_position(const struct headwise_call *call, int64_t row);
 
 #endif

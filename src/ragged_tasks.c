@@ -39,7 +39,7 @@ enum { TASK_WORK = 256 * 1024 };
  * started last is short. */
 static int rank_of(const struct headwise_attention_job *job, int64_t b) {
     const struct headwise_call *call = job->plan.call;
-    int64_t work = headwise_ragged_work(&call->ragged, b);
+    int64_t work = headwise_ragged_work(call, b);
     if (headwise_ragged_threads(job, call, b) > 1)
         return 0;
     return work > 0 ? 1 + __builtin_clzll((unsigned long long)work) : 65;
@@ -57,7 +57,7 @@ static void sort_entries(const struct headwise_attention_job *job) {
             .sequence = (int32_t)b,
             .first_pair = pairs,
             .n_threads = headwise_ragged_threads(job, job->plan.call, b)};
-        pairs += headwise_ragged_queries(ragged, b) * headwise_ragged_keys(ragged, b);
+        pairs = headwise_ragged_add_pairs(pairs, job->plan.call, b);
     }
 }
 
@@ -69,7 +69,7 @@ static int64_t place_small(const struct headwise_attention_job *job,
     int64_t tiles =
         job->plan.n_head_tasks *
         headwise_ceil_div(headwise_ragged_queries(&call->ragged, b), job->plan.tile_queries);
-    double work = (double)headwise_ragged_work(&call->ragged, b) * (double)call->n_heads *
+    double work = (double)headwise_ragged_work(call, b) * (double)call->n_heads *
                   (double)(call->head_dim + call->value_dim);
     double step = (double)TASK_WORK / (work + 1) * (double)tiles;
     entry->step = (int32_t)fmax(1, fmin(step, fmin((double)tiles, INT32_MAX)));

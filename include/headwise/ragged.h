@@ -2,7 +2,7 @@
 #ifndef HEADWISE_RAGGED_H
 #define HEADWISE_RAGGED_H
 
-#include "mha.h"
+#include "cache.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +19,9 @@ struct headwise_ragged {
     int64_t n_sequences;         /* B; 0 is a call that does nothing */
     const int32_t *query_starts; /* [B + 1] */
     const int32_t *key_starts;   /* [B + 1]; NULL: query_starts, for self attention */
+    /* [B], for the calls over a cache, others do not read it: the number of each sequence in the
+     * cache, in any order; NULL: 0, 1, 2 ... B - 1. */
+    const int64_t *cache_sequences;
 };
 
 /* y = attention(q, k, v) of each sequence on its own.
@@ -63,6 +66,50 @@ HEADWISE_API enum headwise_status headwise_mha_forward_ragged(
     headwise_context *context, const headwise_mha *mha, const struct headwise_tensor *y,
     const struct headwise_tensor *x, const struct headwise_tensor *memory,
     const struct headwise_ragged *ragged, const struct headwise_attention_options *options);
+
+/* Over a cache: sequence b is number cache_sequences[b] of the cache, with a length and a number of
+ * new rows, S_b, of its own. So one call does a step of all that a server has at work: chunks of
+ * new prompts beside single tokens, in whatever places of the cache they are. key_starts is NULL or
+ * equal to query_starts. Sequences of the cache that are not named are not read.
+ *
+ * append: rows query_starts[b] ... query_starts[b + 1] - 1 of k (1, Hkv, R, D) and v (1, Hkv, R,
+ * Dv) go to sequence b as in headwise_cache_append(). Each sequence may be named once.
+ * HEADWISE_ERR_FULL: a sequence has no room for its rows. HEADWISE_ERR_INVALID as in
+ * headwise_cache_append() and above, and: a number names no sequence of the cache or comes twice.
+ * HEADWISE_ERR_NO_MEMORY: scratch could not grow. On failure nothing has changed. */
+HEADWISE_API enum headwise_status
+headwise_cache_append_ragged(headwise_context *context, headwise_cache *cache,
+                             const struct headwise_tensor *k, const struct headwise_tensor *v,
+                             const struct headwise_ragged *ragged);
+
+/* y = attention(q, keys and values of the cache) of each sequence on its own: the bits of
+ * headwise_attention_cached() on its rows with first_sequence = cache_sequences[b], whatever comes
+ * with them and the number of threads. q (1, H, R, D), y (1, H, R, Dv).
+ * Query i of sequence b stands at position length - S_b + i of its sequence; a sequence may be
+ * named twice. Options, outputs of the probe, memory and errors as in headwise_attention_ragged(),
+ * with T_b the sequence's length; and as in headwise_attention_cached(). */
+HEADWISE_API enum headwise_status
+headwise_attention_ragged_cached(headwise_context *context, const struct headwise_tensor *y,
+                                 const struct headwise_tensor *q, const headwise_cache *cache,
+                                 const struct headwise_ragged *ragged,
+                                 const struct headwise_attention_options *options);
+
+/* A layer over it: x (1, 1, R, d_model), y (1, 1, R, d_out), all rows projected together. forward
+ * appends each sequence's keys, then its rows attend: headwise_mha_forward_cached() of each
+ * sequence on its own. attend appends nothing, as headwise_mha_attend(). With rotary,
+ * options->positions is [R]; NULL: each row's place in its sequence of the cache. Rows of no
+ * sequence as in headwise_mha_forward_ragged(). Errors as in these functions and in
+ * headwise_cache_append_ragged(); on failure neither y nor the cache has changed. */
+HEADWISE_API enum headwise_status
+headwise_mha_forward_ragged_cached(headwise_context *context, const headwise_mha *mha,
+                                   const struct headwise_tensor *y, const struct headwise_tensor *x,
+                                   headwise_cache *cache, const struct headwise_ragged *ragged,
+                                   const struct headwise_attention_options *options);
+HEADWISE_API enum headwise_status
+headwise_mha_attend_ragged_cached(headwise_context *context, const headwise_mha *mha,
+                                  const struct headwise_tensor *y, const struct headwise_tensor *x,
+                                  const headwise_cache *cache, const struct headwise_ragged *ragged,
+                                  const struct headwise_attention_options *options);
 
 #ifdef __cplusplus
 }

@@ -209,7 +209,7 @@ static void what_only_one_of_them_refuses(enum headwise_isa isa) {
     const int64_t positions[ROWS] = {0, 1, 2, 0, 1, 3};
     make_attempt(&a, bench.context, bench.mha, &bench.config);
     expect_refused(run_layer(&a),
-                   "mha_ragged: ", "sequence 0 has 4 rows, the rotary table 3 positions",
+                   "mha_ragged: ", "sequence 0: rows stand at positions 0 to 3, expected 0 to 2",
                    "short table");
     a.options.positions = positions;
     expect_refused(run_layer(&a), "mha_ragged: ", "positions[0][5] is 3", "position");

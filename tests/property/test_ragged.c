@@ -1,5 +1,5 @@
 /* Ragged batches: every sequence has the bits that it has alone, whatever comes with it and
- * whoever computes it. */
+ * whoever computes it, from tensors and from a cache. */
 #include <math.h>
 
 #include "guard.h"
@@ -81,6 +81,19 @@ static void add_biases(struct test_rng *rng, struct ragged_call *ragged, struct 
     o->gate_batch_stride = chance(rng, 2) ? 0 : ragged->call.shape.heads;
 }
 
+static int64_t n_cached; /* calls over a cache */
+
+static bool stands_as_over_a_cache(const struct ragged_call *ragged) {
+    const struct headwise_attention_options *o = &ragged->call.options;
+    return o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT || o->query_offsets != NULL;
+}
+
+static void expect_each(const struct ragged_call *ragged, const struct ragged_call *alone) {
+    for (int64_t b = 0; b < ragged->n; b++)
+        ragged_expect_same(ragged, b, &alone[b]);
+    ragged_expect_outside_untouched(ragged);
+}
+
 static void expect_alone(enum headwise_isa isa, struct ragged_call *ragged) {
     struct ragged_call alone[RAGGED_MOST];
     headwise_context *context = call_context(isa, 1);
@@ -93,10 +106,14 @@ static void expect_alone(enum headwise_isa isa, struct ragged_call *ragged) {
         context = call_context(isa, thread_counts[t]);
         ragged_new_outputs(ragged);
         ragged_run_with(context, ragged);
+        expect_each(ragged, alone);
+        if (stands_as_over_a_cache(ragged)) {
+            ragged_new_outputs(ragged);
+            ragged_run_cached(context, ragged);
+            expect_each(ragged, alone);
+            n_cached++;
+        }
         headwise_context_destroy(context);
-        for (int64_t b = 0; b < ragged->n; b++)
-            ragged_expect_same(ragged, b, &alone[b]);
-        ragged_expect_outside_untouched(ragged);
     }
 }
 
@@ -113,6 +130,7 @@ static void sequences_have_the_bits_they_have_alone(enum headwise_isa isa) {
         expect_alone(isa, &ragged);
         guard_reset();
     }
+    assert_true(n_cached > 0);
 }
 
 /* Enough work to wake threads, in one sequence or in a few: their tiles and keys are shared out. */

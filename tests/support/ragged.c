@@ -138,6 +138,38 @@ void ragged_run_with(headwise_context *context, struct ragged_call *ragged) {
     guard_check();
 }
 
+static headwise_cache *cache_for(headwise_context *context, const struct ragged_call *ragged) {
+    const struct call_shape *s = &ragged->call.shape;
+    struct headwise_cache_config config = {.size = sizeof(config),
+                                           .n_sequences = ragged->n + 1,
+                                           .n_kv_heads = s->kv_heads,
+                                           .head_dim = s->dim,
+                                           .value_dim = s->value_dim,
+                                           .capacity = s->keys};
+    headwise_cache *cache = NULL;
+    assert_int_equal(headwise_cache_create(&cache, context, &config), HEADWISE_OK);
+    return cache;
+}
+
+void ragged_run_cached(headwise_context *context, struct ragged_call *ragged) {
+    struct call *c = &ragged->call;
+    headwise_cache *cache = cache_for(context, ragged);
+    int64_t numbers[RAGGED_MOST];
+    for (int64_t b = 0; b < ragged->n; b++)
+        numbers[b] = ragged->n - b;
+    struct headwise_ragged sequences = ragged_sequences(ragged), rows = sequences;
+    struct headwise_attention_options options = options_of(ragged);
+    sequences.cache_sequences = rows.cache_sequences = numbers;
+    sequences.key_starts = NULL;
+    rows.query_starts = rows.key_starts;
+    if (headwise_cache_append_ragged(context, cache, &c->k, &c->v, &rows) != HEADWISE_OK ||
+        headwise_attention_ragged_cached(context, &c->y, &c->q, cache, &sequences, &options) !=
+            HEADWISE_OK)
+        fail_msg("ragged over a cache: %s", headwise_last_error());
+    guard_check();
+    headwise_cache_destroy(cache);
+}
+
 struct headwise_tensor ragged_rows(const struct headwise_tensor *t, const int32_t *starts,
                                    int64_t b) {
     struct headwise_tensor view = *t;
