@@ -115,6 +115,22 @@ static const float *row_maxima(const struct headwise_attention_job *job,
     return gathered;
 }
 
+/* Asks for the output row that is written OUTPUT_AHEAD rows after row r. Without, 16 heads of 512
+ * queries and keys take 1 % longer. */
+enum { OUTPUT_AHEAD = 4 };
+
+static void fetch_output(const struct headwise_tile *tile, int64_t r) {
+    const struct headwise_tensor *y = &tile->plan->call->y;
+    r += OUTPUT_AHEAD;
+    if (r >= tile->n_rows)
+        return;
+    const char *row = headwise_tensor_row(y, tile->batch, headwise_tile_head(tile, r),
+                                          headwise_tile_query(tile, r));
+    int64_t n = y->size[3] * (int64_t)headwise_dtype_size(y->dtype);
+    for (int64_t i = 0; i < n; i += HEADWISE_ALIGNMENT)
+        __builtin_prefetch(row + i, 1);
+}
+
 /* From the rows' final state to everything the caller gets. */
 static void finish_tile(const struct headwise_attention_job *job, const struct headwise_tile *tile,
                         int64_t part) {
@@ -125,6 +141,7 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
     plan->kernels->finish(inverse, lse, tile->max, tile->sum, tile->n_rows);
     for (int64_t r = 0; r < tile->n_rows; r++) {
         int64_t head = headwise_tile_head(tile, r), query = headwise_tile_query(tile, r);
+        fetch_output(tile, r);
         write_output(tile, head, query, tile->output + r * plan->o_stride, inverse[r],
                      headwise_gate(call, tile->batch, head));
         if (call->probe.lse)

@@ -9,6 +9,7 @@
 #include "probe.h"
 #include "rows.h"
 #include "stats.h"
+#include "tensor.h"
 
 /* Positions in the block that rows r0 ... r1-1 see, as far as that follows from positions alone. */
 static struct headwise_span rows_span(const struct headwise_block *block, int64_t r0, int64_t r1) {
@@ -31,9 +32,18 @@ static void gather_queries(const struct headwise_tile *tile, float *dst, int64_t
 void headwise_tile_pack_queries(const struct headwise_tile *tile) {
     const struct headwise_plan *plan = tile->plan;
     float *packed = tile->worker + plan->at_queries, *rows = tile->worker + plan->at_rows;
+    const struct headwise_tensor *q = &plan->call->q;
     int64_t dim = plan->call->head_dim, height = headwise_tile_row_panel(tile);
     if (height == 1) {
         gather_queries(tile, packed, plan->q_stride, 0, tile->n_rows);
+        return;
+    }
+    if (q->dtype == HEADWISE_F32 &&
+        tile->n_active == 1) { /* rows of one head, q->stride[2] apart */
+        plan->kernels->pack_rows(
+            packed, plan->q_stride,
+            headwise_tensor_row(q, tile->batch, tile->active[0], tile->first_query), q->stride[2],
+            tile->n_rows, dim);
         return;
     }
     for (int64_t r = 0; r < tile->n_rows; r += height) {

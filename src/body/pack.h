@@ -2,6 +2,12 @@
  * headwise_pack_rows_simd, headwise_pack_transposed_simd, headwise_pack_columns_simd as its tier's
  * names. */
 
+/* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
+ * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
+static inline __attribute__((always_inline)) void prefetch_line(const float *p) {
+    _mm_prefetch((const char *)p, _MM_HINT_T0);
+}
+
 /* One row panel of h <= LANES rows. Whole vectors are stored where the next step's overwrite what
  * is too much. */
 static void pack_row_panel(float *restrict a, const float *restrict src, ptrdiff_t src_stride,
@@ -9,8 +15,11 @@ static void pack_row_panel(float *restrict a, const float *restrict src, ptrdiff
     for (ptrdiff_t t = 0; t < k; t += LANES) {
         vec tile[LANES];
         UNROLLED
-        for (int j = 0; j < LANES; j++)
+        for (int j = 0; j < LANES; j++) {
             tile[j] = j < h ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
+            if (j < h && t % 16 == 0)
+                prefetch_line(src + (j + h) * src_stride + t);
+        }
         transpose(tile);
         UNROLLED
         for (int r = 0; r < LANES; r++) {
@@ -28,12 +37,6 @@ void headwise_pack_rows_simd(float *restrict a, ptrdiff_t a_stride, const float 
     for (ptrdiff_t i = 0; i < m; i += MR)
         pack_row_panel(a + i * a_stride, src + i * src_stride, src_stride, m - i < MR ? m - i : MR,
                        k);
-}
-
-/* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
- * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
-static inline __attribute__((always_inline)) void prefetch_line(const float *p) {
-    _mm_prefetch((const char *)p, _MM_HINT_T0);
 }
 
 /* Columns first ... first + LANES - 1 of the panel; n_rows of them exist, the others are 0. */
