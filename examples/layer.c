@@ -30,8 +30,9 @@ static void draw(float *numbers, int n, float scale) {
 static double difference(void) {
     double most = 0, size = 0;
     for (int i = 0; i < ROWS * WIDTH; i++) {
-        most = fmax(most, fabs((double)out[i] - (double)narrow_out[i]));
-        size = fmax(size, fabs((double)out[i]));
+        double distance = fabs((double)out[i] - (double)narrow_out[i]);
+        most = distance > most ? distance : most;
+        size = fabs((double)out[i]) > size ? fabs((double)out[i]) : size;
     }
     return most / size;
 }

@@ -26,8 +26,10 @@ static double rounding(const struct row *row) {
     double largest = 0;
     for (int64_t h = 0; config->dynamic_int8 && h < config->n_heads; h++) {
         int64_t at = (row->b * config->n_heads + h) * row->layer->n_queries + row->i;
-        for (int64_t t = 0; t < config->value_dim; t++)
-            largest = fmax(largest, fabs(row->head_outputs[at * config->value_dim + t]));
+        for (int64_t t = 0; t < config->value_dim; t++) {
+            double size = fabs(row->head_outputs[at * config->value_dim + t]);
+            largest = size > largest ? size : largest;
+        }
     }
     return largest / 254;
 }
