@@ -167,18 +167,8 @@ enum headwise_status headwise_mha_forward(headwise_context *context, const headw
     enum headwise_status status = check_forward(context, mha, y, x, memory);
     if (status != HEADWISE_OK)
         return status;
-    struct headwise_shape shape = {
-        .batch = x->size[0],
-        .n_heads = mha->n_heads,
-        .n_kv_heads = mha->n_kv_heads,
-        .group_starts = headwise_mha_groups(mha),
-        .n_queries = x->size[2],
-        .n_new_keys = memory ? memory->size[2] : x->size[2],
-        .head_dim = mha->head_dim,
-        .value_dim = mha->value_dim,
-        .k_type = HEADWISE_F32,
-        .v_type = HEADWISE_F32,
-    };
+    struct headwise_shape shape =
+        headwise_layer_shape(mha, x->size[0], x->size[2], memory ? memory->size[2] : x->size[2]);
     status = headwise_check_call(&call, "mha", &shape, options);
     if (status == HEADWISE_OK)
         status = headwise_check_layer_positions("mha", mha, &call, x->size[2]);

@@ -44,18 +44,7 @@ enum headwise_status headwise_mha_project(headwise_context *context, const headw
     status = check_projected(mha, q, k, v, x->size[0], x->size[2], n_keys);
     if (status != HEADWISE_OK)
         return status;
-    struct headwise_shape shape = {
-        .batch = x->size[0],
-        .n_heads = mha->n_heads,
-        .n_kv_heads = mha->n_kv_heads,
-        .group_starts = headwise_mha_groups(mha),
-        .n_queries = x->size[2],
-        .n_new_keys = n_keys,
-        .head_dim = mha->head_dim,
-        .value_dim = mha->value_dim,
-        .k_type = HEADWISE_F32,
-        .v_type = HEADWISE_F32,
-    };
+    struct headwise_shape shape = headwise_layer_shape(mha, x->size[0], x->size[2], n_keys);
     status = headwise_check_call(&call, where, &shape, options);
     if (status == HEADWISE_OK && (q || k))
         status = headwise_check_layer_positions(where, mha, &call, n_keys);

@@ -24,19 +24,11 @@ static enum headwise_status check_call(struct headwise_call *call, const char *w
                                        int64_t first_sequence, int64_t n, int64_t n_queries,
                                        int64_t n_appended,
                                        const struct headwise_attention_options *options) {
-    struct headwise_shape shape = {
-        .batch = n,
-        .n_heads = mha->n_heads,
-        .n_kv_heads = mha->n_kv_heads,
-        .group_starts = headwise_mha_groups(mha),
-        .n_queries = n_queries,
-        .n_new_keys = headwise_most_keys(cache, first_sequence, n) + n_appended,
-        .head_dim = mha->head_dim,
-        .value_dim = mha->value_dim,
-        .cache = cache,
-        .first_sequence = first_sequence,
-        .n_appended = n_appended,
-    };
+    struct headwise_shape shape = headwise_layer_shape(
+        mha, n, n_queries, headwise_most_keys(cache, first_sequence, n) + n_appended);
+    shape.cache = cache;
+    shape.first_sequence = first_sequence;
+    shape.n_appended = n_appended;
     return headwise_check_call(call, where, &shape, options);
 }
 

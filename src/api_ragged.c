@@ -45,19 +45,9 @@ enum headwise_status headwise_mha_forward_ragged(headwise_context *context, cons
         status = headwise_check_ragged_options(where, options);
     if (status != HEADWISE_OK)
         return status;
-    struct headwise_shape shape = {
-        .batch = 1,
-        .n_heads = mha->n_heads,
-        .n_kv_heads = mha->n_kv_heads,
-        .group_starts = headwise_mha_groups(mha),
-        .n_queries = x->size[2],
-        .n_new_keys = memory ? memory->size[2] : x->size[2],
-        .head_dim = mha->head_dim,
-        .value_dim = mha->value_dim,
-        .k_type = HEADWISE_F32,
-        .v_type = HEADWISE_F32,
-        .ragged = &sequences,
-    };
+    struct headwise_shape shape =
+        headwise_layer_shape(mha, 1, x->size[2], memory ? memory->size[2] : x->size[2]);
+    shape.ragged = &sequences;
     status = headwise_check_call(&call, where, &shape, options);
     if (status == HEADWISE_OK)
         status = headwise_check_layer_positions(where, mha, &call, x->size[2]);

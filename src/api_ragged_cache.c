@@ -94,19 +94,11 @@ static enum headwise_status run_layer(const char *where, headwise_context *conte
                                  options);
     if (status != HEADWISE_OK)
         return status;
-    const struct headwise_shape shape = {
-        .batch = 1,
-        .n_heads = mha->n_heads,
-        .n_kv_heads = mha->n_kv_heads,
-        .group_starts = headwise_mha_groups(mha),
-        .n_queries = x->size[2],
-        .n_new_keys = headwise_most_ragged_keys(cache, &sequences, appended != NULL),
-        .head_dim = mha->head_dim,
-        .value_dim = mha->value_dim,
-        .cache = cache,
-        .n_appended = appended ? 1 : 0,
-        .ragged = &sequences,
-    };
+    struct headwise_shape shape = headwise_layer_shape(
+        mha, 1, x->size[2], headwise_most_ragged_keys(cache, &sequences, appended != NULL));
+    shape.cache = cache;
+    shape.n_appended = appended ? 1 : 0;
+    shape.ragged = &sequences;
     status = headwise_check_call(&call, where, &shape, options);
     if (status == HEADWISE_OK)
         status = headwise_check_layer_positions(where, mha, &call, x->size[2]);

@@ -65,6 +65,22 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
     return status;
 }
 
+struct headwise_shape headwise_layer_shape(const headwise_mha *mha, int64_t batch,
+                                           int64_t n_queries, int64_t n_new_keys) {
+    return (struct headwise_shape){
+        .batch = batch,
+        .n_heads = mha->n_heads,
+        .n_kv_heads = mha->n_kv_heads,
+        .group_starts = headwise_mha_groups(mha),
+        .n_queries = n_queries,
+        .n_new_keys = n_new_keys,
+        .head_dim = mha->head_dim,
+        .value_dim = mha->value_dim,
+        .k_type = HEADWISE_F32,
+        .v_type = HEADWISE_F32,
+    };
+}
+
 enum headwise_status headwise_check_own_keys(const char *where, const headwise_mha *mha) {
     if (mha->d_memory != mha->d_model)
         return headwise_fail(HEADWISE_ERR_INVALID,

@@ -2,6 +2,7 @@
 #ifndef HEADWISE_CHECK_LAYER_H
 #define HEADWISE_CHECK_LAYER_H
 
+#include "check.h"
 #include "mha.h"
 
 /* That both are there and for the same tier. */
@@ -33,6 +34,10 @@ enum headwise_status headwise_check_heads_config(struct headwise_mha_config *con
 enum headwise_status headwise_check_layer_positions(const char *where, const headwise_mha *mha,
                                                     const struct headwise_call *call,
                                                     int64_t n_rows);
+
+/* A call's shape with the sizes of the layer: rows that ask, of each batch entry, and new keys. */
+struct headwise_shape headwise_layer_shape(const headwise_mha *mha, int64_t batch,
+                                           int64_t n_queries, int64_t n_new_keys);
 
 /* That the layer can take keys and values from x. */
 enum headwise_status headwise_check_own_keys(const char *where, const headwise_mha *mha);
