@@ -95,8 +95,12 @@ static int read_lines(const char **tokens, struct arena *arena, const char *path
 int tokens_read(const char ***tokens, struct arena *arena, const char *text, int64_t n,
                 const char *source) {
     struct stat info;
-    if (stat(text, &info) != 0 || !S_ISREG(info.st_mode))
+    if (stat(text, &info) != 0 || !S_ISREG(info.st_mode)) {
+        if (n != 1 && *text && !strchr(text, ' '))
+            return fail("%s has 1 tokens, expected %lld, or a file: \"%s\" is none", source,
+                        (long long)n, text);
         return tokens_split(tokens, arena, text, n, source);
+    }
     char *bytes;
     size_t size;
     int code = read_file(&bytes, &size, arena, text, info.st_size);

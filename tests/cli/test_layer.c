@@ -164,8 +164,8 @@ static void attends_to_a_memory(enum headwise_isa isa) {
     assert_non_null(strstr(cli.out, "strongest key of each token"));
     assert_non_null(strstr(cli.out, "\n1:b  0:p 0.333  0:p 0.333\n"));
     unlink("out");
-    cli_refuses("option --memory-tokens has 1 tokens, expected 3", LAYER, "scalar", "--memory", "M",
-                "--memory-tokens", "a");
+    cli_refuses("option --memory-tokens has 1 tokens, expected 3, or a file: \"a\" is none", LAYER,
+                "scalar", "--memory", "M", "--memory-tokens", "a");
 }
 
 /* Every line of the table is as wide as the others: Korean letters take two columns each. */
