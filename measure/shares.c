@@ -39,8 +39,8 @@ static void note(enum share_group group, uint64_t begin) {
     meter->calls[group]++;
 }
 
-/* The products, for panels of one type each. */
-#define TIMED_PRODUCTS(scores_type, values_type, project_type)                                     \
+/* The products, for columns of one type each. */
+#define TIMED_SCORES(scores_type)                                                                  \
     static void timed_##scores_type(float *restrict c, ptrdiff_t c_stride,                         \
                                     const float *restrict a, ptrdiff_t a_stride, int a_rows,       \
                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,    \
@@ -48,7 +48,8 @@ static void note(enum share_group group, uint64_t begin) {
         uint64_t begin = ticks_now();                                                              \
         plain->scores_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);                   \
         note(SHARE_SCORES, begin);                                                                 \
-    }                                                                                              \
+    }
+#define TIMED_VALUES_AND_PROJECT(values_type, project_type)                                        \
     static void timed_##values_type(                                                               \
         float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
         const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,                   \
@@ -65,10 +66,15 @@ static void note(enum share_group group, uint64_t begin) {
         plain->project_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);           \
         note(SHARE_PROJECTIONS, begin);                                                            \
     }
-TIMED_PRODUCTS(scores, values, project)
-TIMED_PRODUCTS(scores_f16, values_f16, project_f16)
-TIMED_PRODUCTS(scores_bf16, values_bf16, project_bf16)
-TIMED_PRODUCTS(scores_i8, values_i8, project_i8)
+TIMED_SCORES(scores)
+TIMED_SCORES(scores_in_place)
+TIMED_SCORES(scores_f16)
+TIMED_SCORES(scores_bf16)
+TIMED_SCORES(scores_i8)
+TIMED_VALUES_AND_PROJECT(values, project)
+TIMED_VALUES_AND_PROJECT(values_f16, project_f16)
+TIMED_VALUES_AND_PROJECT(values_bf16, project_bf16)
+TIMED_VALUES_AND_PROJECT(values_i8, project_i8)
 
 static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
@@ -132,6 +138,7 @@ static struct headwise_kernels timed_table(const struct headwise_kernels *kernel
     timed.scores = timed_scores;
     timed.values = timed_values;
     timed.project = timed_project;
+    timed.scores_in_place = timed_scores_in_place;
     timed.scores_f16 = timed_scores_f16;
     timed.scores_bf16 = timed_scores_bf16;
     timed.scores_i8 = timed_scores_i8;

@@ -87,12 +87,32 @@ static headwise_values_fn *values_of(const struct headwise_kernels *kernels,
                                     : kernels->values_i8;
 }
 
+/* Scores of few rows for keys where they lie. */
+static void score_key_rows(const struct headwise_block *block, float *scores, int64_t r0,
+                           int64_t r1, int64_t x0, int64_t x1) {
+    const struct headwise_plan *plan = block->tile->plan;
+    const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
+    for (int64_t c = x0; c < x1;) {
+        struct headwise_rows keys = headwise_block_key_rows(block, c, x1 - c);
+        const struct headwise_columns columns = {.data = keys.data, .row_stride = keys.stride};
+        headwise_probe_fetch(block->tile, block->index, r0, r1, c, c + keys.n);
+        plan->kernels->scores_in_place(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
+                                       1, &columns, r1 - r0, keys.n, plan->call->head_dim,
+                                       plan->call->scale);
+        c += keys.n;
+    }
+}
+
 /* Scores of rows r0 ... r1-1 for positions x0 ... x1-1, x0 a multiple of SUM_LANES. */
 static void compute_scores(struct headwise_block *block, float *scores, int64_t r0, int64_t r1,
                            int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = block->tile->plan;
     const struct headwise_kernels *kernels = plan->kernels;
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
+    if (headwise_block_takes_key_rows(block)) {
+        score_key_rows(block, scores, r0, r1, x0, x1);
+        return;
+    }
     for (int64_t c = x0 / kernels->nr * kernels->nr, n; c < x1; c += n) {
         n = headwise_block_key_width(block, c, x1);
         struct headwise_panels keys = headwise_block_keys(block, c, n);
@@ -122,17 +142,24 @@ static void shape_row(struct headwise_block *block, float *s, int64_t row, int64
     headwise_round_row(kernels, call->options.softmax_precision, s, n, buffer); /* of the softmax */
 }
 
+/* Whether a key at positions x0 ... x1-1 may be hidden from a row of r0 ... r1-1. A bias of -inf
+ * hides, too. */
+static bool hides_keys(const struct headwise_block *block, int64_t r0, int64_t r1, int64_t x0,
+                       int64_t x1) {
+    const struct headwise_tile *tile = block->tile;
+    const struct headwise_call *call = tile->plan->call;
+    return call->mask.data || headwise_has_bias(call) ||
+           !headwise_all_visible(call, tile->batch, headwise_tile_query(tile, r0),
+                                 headwise_tile_query(tile, r1 - 1) + 1, block->first_key + x0,
+                                 x1 - x0);
+}
+
 /* Whether any row of r0 ... r1-1 needs shape_row at positions x0 ... x1-1. */
 static bool needs_shape(const struct headwise_block *block, int64_t r0, int64_t r1, int64_t x0,
                         int64_t x1) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_call *call = tile->plan->call;
-    if (call->mask.data || headwise_has_bias(call) || call->options.softcap > 0.0f ||
-        call->probe.scores || call->options.softmax_precision != HEADWISE_F32)
-        return true;
-    return !headwise_all_visible(call, tile->batch, headwise_tile_query(tile, r0),
-                                 headwise_tile_query(tile, r1 - 1) + 1, block->first_key + x0,
-                                 x1 - x0);
+    const struct headwise_call *call = block->tile->plan->call;
+    return call->options.softcap > 0.0f || call->probe.scores ||
+           call->options.softmax_precision != HEADWISE_F32 || hides_keys(block, r0, r1, x0, x1);
 }
 
 /* values of one row where a value of the block is not finite: hidden values must not be multiplied
@@ -209,9 +236,9 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
                          tile->max + r0, tile->sum + r0, block_max, block_sum, r1 - r0);
     if (plan->call->probe.statistics)
         headwise_stats_join(tile, r0, r1);
-    headwise_block_fetch_values(block);
     x0 = headwise_max(x0, block->lo);
     x1 = headwise_min(x1, block->hi);
+    headwise_block_fetch_values(block, hides_keys(block, r0, r1, x0, x1));
     if (block->values_finite) {
         add_values(block, NULL, scores, r0, r1, r0, x0, x1);
         return;

@@ -88,6 +88,12 @@ typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const fl
  *               its chain has ended: scales belong to the chain's last call
  * Any m is right; from about 24 rows on it is faster to widen first. */
 
+/* scores_in_place: scores, bit for bit, of n keys that are f32 rows in their own place, any n:
+ *   B(t, j) = data[j * row_stride + t]
+ * for plain rows of A. It turns the keys anew for every few rows, so that more than 4 are better
+ * off with panels. c is written up to n rounded up to nr_min; what is there from n on has no
+ * meaning. */
+
 /* Fills row panels of the table's row_panel from m rows of k elements. a_stride >= k; what lies
  * between k and a_stride stays. */
 typedef void headwise_pack_rows_fn(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
@@ -227,6 +233,7 @@ struct headwise_kernels {
     headwise_scores_fn *scores_f16;
     headwise_scores_fn *scores_bf16;
     headwise_scores_fn *scores_i8;
+    headwise_scores_fn *scores_in_place;
     headwise_values_fn *values_f16;
     headwise_values_fn *values_bf16;
     headwise_values_fn *values_i8;

@@ -129,32 +129,83 @@ struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t
     return (struct headwise_panels){{.data = panel, .row_stride = n}, HEADWISE_F32};
 }
 
+/* Most rows of a tile that turn keys themselves instead of packing them (kernels.h). */
+enum { KEY_ROWS = 4 };
+
+bool headwise_block_takes_key_rows(const struct headwise_block *block) {
+    return !block->tile->plan->call->cache && block->tile->n_rows <= KEY_ROWS;
+}
+
+struct headwise_rows headwise_block_key_rows(const struct headwise_block *block, int64_t c,
+                                             int64_t n) {
+    const struct headwise_tile *tile = block->tile;
+    const struct headwise_call *call = tile->plan->call;
+    return headwise_key_rows(tile->plan->kernels, call, &call->k, &call->past_key, tile->batch,
+                             tile->kv_head, block->first_key + c, n,
+                             tile->worker + tile->plan->at_rows);
+}
+
+static struct headwise_rows value_rows(const struct headwise_block *block, int64_t t, int64_t n) {
+    const struct headwise_tile *tile = block->tile;
+    const struct headwise_call *call = tile->plan->call;
+    return headwise_key_rows(tile->plan->kernels, call, &call->v, &call->past_value, tile->batch,
+                             tile->kv_head, block->first_key + t, n,
+                             tile->worker + tile->plan->at_rows);
+}
+
+/* Finds the values in the caller's memory, but for columns that do not fill a panel. */
+static void find_rows(struct headwise_block *block) {
+    const struct headwise_plan *plan = block->tile->plan;
+    const struct headwise_call *call = plan->call;
+    int64_t rest = call->value_dim % plan->kernels->nr;
+    block->rows = (struct headwise_rows){NULL, 0, 0};
+    block->packed_from = 0;
+    if (!block->streams || call->v.dtype != HEADWISE_F32 || call->past_value.dtype != HEADWISE_F32)
+        return;
+    struct headwise_rows rows = value_rows(block, block->lo, block->hi - block->lo);
+    if (rows.n < block->hi - block->lo || rows.stride < call->value_dim)
+        return;
+    block->rows = rows;
+    block->packed_from =
+        rest % plan->kernels->nr_min == 0 ? call->value_dim : call->value_dim - rest;
+}
+
 /* Rows of values packed at once, all columns of them: 16 KB at 128 columns, read from memory in one
  * go. */
 enum { VALUE_ROWS = 32 };
 
-/* Packs the values of positions lo ... hi-1 into panels of KEY_BLOCK rows. */
-static void pack_values(struct headwise_block *block) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    float *values = tile->worker + plan->at_values;
+/* Packs the values of positions lo ... hi-1, columns from packed_from on, into panels of KEY_BLOCK
+ * rows. Returns whether they are finite. */
+static bool pack_values(struct headwise_block *block) {
+    const struct headwise_plan *plan = block->tile->plan;
+    const struct headwise_kernels *kernels = plan->kernels;
+    float *values = block->tile->worker + plan->at_values;
+    int64_t value_dim = plan->call->value_dim;
+    bool finite = true;
     block->values = values;
-    block->values_finite = true;
-    for (int64_t t = block->lo; t < block->hi;) {
-        struct headwise_rows rows = headwise_key_rows(
-            plan->kernels, call, &call->v, &call->past_value, tile->batch, tile->kv_head,
-            block->first_key + t, headwise_min(block->hi - t, VALUE_ROWS),
-            tile->worker + plan->at_rows);
-        for (int64_t c = 0; c < call->value_dim; c += plan->kernels->nr) {
-            int n = headwise_panel_width(plan->kernels, call->value_dim, c);
-            int columns = (int)headwise_min(n, call->value_dim - c);
-            block->values_finite &=
-                plan->kernels->pack_columns(values + HEADWISE_KEY_BLOCK * c + t * n, n,
+    for (int64_t t = block->lo; t < block->hi && block->packed_from < value_dim;) {
+        struct headwise_rows rows = value_rows(block, t, headwise_min(block->hi - t, VALUE_ROWS));
+        for (int64_t c = block->packed_from; c < value_dim; c += kernels->nr) {
+            int n = headwise_panel_width(kernels, value_dim, c);
+            int columns = (int)headwise_min(n, value_dim - c);
+            finite &= kernels->pack_columns(values + HEADWISE_KEY_BLOCK * c + t * n, n,
                                             rows.data + c, rows.stride, columns, rows.n);
         }
         t += rows.n;
     }
+    return finite;
+}
+
+/* The values of tensors. Where a key is hidden from some row all are packed, and looked at. */
+static void fetch_rows(struct headwise_block *block, bool hides) {
+    if (block->has_values && !(hides && block->rows.data))
+        return;
+    block->has_values = true;
+    block->packed_from = 0;
+    block->rows = (struct headwise_rows){NULL, 0, 0};
+    if (!hides)
+        find_rows(block);
+    block->values_finite = pack_values(block) || block->rows.data;
 }
 
 static void widen_values(struct headwise_block *block) {
@@ -169,15 +220,15 @@ static void widen_values(struct headwise_block *block) {
     block->values = values;
 }
 
-void headwise_block_fetch_values(struct headwise_block *block) {
+void headwise_block_fetch_values(struct headwise_block *block, bool hides) {
     const headwise_cache *cache = block->tile->plan->call->cache;
+    if (!cache) {
+        fetch_rows(block, hides);
+        return;
+    }
     if (block->has_values)
         return;
     block->has_values = true;
-    if (!cache) {
-        pack_values(block);
-        return;
-    }
     block->values_finite =
         !cache->unclean[find_cached(block) * cache->n_kv_heads + block->tile->kv_head];
     if (cache->dtype == HEADWISE_F32)
@@ -188,6 +239,12 @@ void headwise_block_fetch_values(struct headwise_block *block) {
 
 struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,
                                              int64_t n, int64_t x0) {
+    if (block->rows.data && c < block->packed_from)
+        return (struct headwise_panels){
+            {.data = block->rows.data + (x0 - block->lo) * block->rows.stride + c,
+             .row_stride = block->rows.stride,
+             .panel_stride = block->tile->plan->kernels->nr},
+            HEADWISE_F32};
     if (!block->values)
         return cached_values(block, c, n, x0);
     return headwise_value_panels(block->tile->plan->kernels, block->values, c, n, x0);

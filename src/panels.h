@@ -3,6 +3,7 @@
 #define HEADWISE_PANELS_H
 
 #include "block.h"
+#include "rows.h"
 
 /* One key block of a tile and what of it is packed. Positions within a block count from its first
  * key. */
@@ -18,10 +19,12 @@ struct headwise_block {
     uint64_t packed; /* bit p: the key panel that begins at p * nr_min is packed */
 
     /* Whole value panels, [panel][KEY_BLOCK][columns]; NULL: those of a narrow cache are used.
-     * Valid after headwise_block_fetch_values. */
+     * Valid after headwise_block_fetch_values, as is what follows. */
     const float *values;
+    struct headwise_rows rows; /* values from lo on in the caller's memory; data NULL: none are */
+    int64_t packed_from;       /* columns before this one are read there, panels hold the others */
     bool has_values;
-    bool values_finite; /* all of lo ... hi-1 are finite */
+    bool values_finite; /* all of lo ... hi-1 are finite, or no row has a key hidden from it */
 };
 
 /* Columns for the products: f32, or of a narrow cache and read as they are. */
@@ -38,9 +41,18 @@ int64_t headwise_block_key_width(const struct headwise_block *block, int64_t c, 
  * until the next call for the same block. */
 struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t c, int64_t n);
 
+/* Whether the rows are so few that headwise_block_key_rows is for them: keys of tensors are turned
+ * on the way into the product. */
+bool headwise_block_takes_key_rows(const struct headwise_block *block);
+
+/* Keys from position c on as rows: at most n, at least one. */
+struct headwise_rows headwise_block_key_rows(const struct headwise_block *block, int64_t c,
+                                             int64_t n);
+
 /* Finds out whether the values are finite, and packs or widens them where they are used more than
- * once. */
-void headwise_block_fetch_values(struct headwise_block *block);
+ * once, or have to be looked at because a key is hidden from some row. Few rows read f32 where they
+ * lie. */
+void headwise_block_fetch_values(struct headwise_block *block, bool hides);
 
 /* n columns of the values from c on, one panel or whole panels, from row x0 on. Valid as above. */
 struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,

@@ -11,9 +11,6 @@ enum { MR_NARROW = 2 * MR, MR_DIRECT = 6 };
 /* clang-format off */
 #define CASES_WIDE \
     CASE(1, 2) CASE(2, 2) CASE(3, 2) CASE(4, 2) CASE(5, 2) CASE(6, 2)
-#define CASES_NARROW \
-    CASE(1, 1) CASE(2, 1) CASE(3, 1) CASE(4, 1) CASE(5, 1) CASE(6, 1) CASE(7, 1) CASE(8, 1) \
-    CASE(9, 1) CASE(10, 1) CASE(11, 1) CASE(12, 1)
 #define CASES_PANEL \
     CASE(1, 1) CASE(2, 1) CASE(3, 1) CASE(4, 1) CASE(5, 1) CASE(6, 1)
 #define CASES_DIRECT \

@@ -5,3 +5,6 @@
 #define headwise_scores_bf16_simd headwise_scores_bf16_avx2
 #define headwise_scores_i8_simd headwise_scores_i8_avx2
 #include "body/scores.h"
+
+#define headwise_scores_in_place_simd headwise_scores_in_place_avx2
+#include "body/keys.h"

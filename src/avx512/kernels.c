@@ -12,6 +12,7 @@ const struct headwise_kernels headwise_kernels_avx512 = {
     .scores_f16 = headwise_scores_f16_avx512,
     .scores_bf16 = headwise_scores_bf16_avx512,
     .scores_i8 = headwise_scores_i8_avx512,
+    .scores_in_place = headwise_scores_in_place_avx512,
     .values_f16 = headwise_values_f16_avx512,
     .values_bf16 = headwise_values_bf16_avx512,
     .values_i8 = headwise_values_i8_avx512,

@@ -10,6 +10,7 @@ headwise_project_fn headwise_project_avx512;
 headwise_scores_fn headwise_scores_f16_avx512;
 headwise_scores_fn headwise_scores_bf16_avx512;
 headwise_scores_fn headwise_scores_i8_avx512;
+headwise_scores_fn headwise_scores_in_place_avx512;
 headwise_values_fn headwise_values_f16_avx512;
 headwise_values_fn headwise_values_bf16_avx512;
 headwise_values_fn headwise_values_i8_avx512;

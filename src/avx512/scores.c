@@ -5,3 +5,6 @@
 #define headwise_scores_bf16_simd headwise_scores_bf16_avx512
 #define headwise_scores_i8_simd headwise_scores_i8_avx512
 #include "body/scores.h"
+
+#define headwise_scores_in_place_simd headwise_scores_in_place_avx512
+#include "body/keys.h"

@@ -163,7 +163,7 @@ TILE prefetch_turn(const struct product *p, const char *const *b, int vecs, enum
     const int line = panel_vecs(vecs) * LANES * element_bytes(element);
     const int distance = panels > 1 ? AHEAD_TOGETHER / panels : AHEAD;
     ptrdiff_t ahead = element == F32_ROWS ? distance / line * row_bytes : distance;
-    if (panels > 1 && element != F32_ROWS && b[0] - p->b >= p->k * row_bytes - distance)
+    if ((panels > 1 || element == F32_ROWS) && b[0] - p->b >= p->k * row_bytes - ahead)
         ahead += panels * p->panel_bytes - p->k * row_bytes;
     UNROLLED
     for (int i = 0; i < panels; i++) {
@@ -256,6 +256,11 @@ static inline int tile_rows(ptrdiff_t rows_left, int max_rows) {
     return (int)(rows_left > max_rows ? (rows_left + 1) / 2 : rows_left);
 }
 
+/* The same with few heights, for less code: 1, 2, 4 and max_rows. */
+static inline int coarse_rows(ptrdiff_t rows_left, int max_rows) {
+    return rows_left >= max_rows ? max_rows : rows_left >= 4 ? 4 : rows_left >= 2 ? 2 : 1;
+}
+
 #define CASE(rows, vecs)                                                                           \
     case rows:                                                                                     \
         tile(p, i, rows, vecs, element, form);                                                     \
@@ -287,13 +292,13 @@ TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
         run_panels(p, m, n, tile, element);
         return;
     }
-    int max_rows = n == NR ? MR : MR_NARROW;
     for (ptrdiff_t i = 0, rows; i < m; i += rows) {
-        rows = tile_rows(m - i, max_rows);
         if (n == NR) {
+            rows = tile_rows(m - i, MR);
             switch (rows) { CASES_WIDE }
         } else {
-            switch (rows) { CASES_NARROW }
+            rows = coarse_rows(m - i, MR_NARROW);
+            switch (rows) { CASE(1, 1) CASE(2, 1) CASE(4, 1) CASE(MR_NARROW, 1) }
         }
     }
 }
@@ -311,8 +316,8 @@ TILE for_each_row_panel(const struct product *p, ptrdiff_t m, int n, tile_fn *ti
     }
 }
 
-/* Plain rows in smaller tiles, where there are few of them. Tiles one vector wide, which a matrix
- * has at most one column of, come in three heights only: all of MR_DIRECT were 30 KB of code. */
+/* Plain rows in smaller tiles, where there are few of them; of all heights where panels are of f32
+ * and whole: a matrix has at most one other, and the other types read less. */
 TILE for_each_direct_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
                           enum element element) {
     const enum form form = ROWS;
@@ -321,11 +326,14 @@ TILE for_each_direct_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *
         return;
     }
     for (ptrdiff_t i = 0, rows; i < m; i += rows) {
-        if (n == NR) {
+        rows = coarse_rows(m - i, MR_DIRECT);
+        if (n == NR && element == F32) {
             rows = tile_rows(m - i, MR_DIRECT);
             switch (rows) { CASES_DIRECT }
+        } else if (n == NR) {
+            switch (rows) { CASE(1, 2) CASE(2, 2) CASE(4, 2) CASE(MR_DIRECT, 2) }
         } else {
-            rows = m - i >= 4 ? 4 : m - i >= 2 ? 2 : 1;
+            rows = rows > 4 ? 4 : rows;
             switch (rows) { CASE(1, 1) CASE(2, 1) CASE(4, 1) }
         }
     }

@@ -12,6 +12,7 @@ const struct headwise_kernels headwise_kernels_neon = {
     .scores_f16 = headwise_scores_f16_neon,
     .scores_bf16 = headwise_scores_bf16_neon,
     .scores_i8 = headwise_scores_i8_neon,
+    .scores_in_place = headwise_scores_in_place_neon,
     .values_f16 = headwise_values_f16_neon,
     .values_bf16 = headwise_values_bf16_neon,
     .values_i8 = headwise_values_i8_neon,

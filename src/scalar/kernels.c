@@ -12,6 +12,7 @@ const struct headwise_kernels headwise_kernels_scalar = {
     .scores_f16 = headwise_scores_f16_scalar,
     .scores_bf16 = headwise_scores_bf16_scalar,
     .scores_i8 = headwise_scores_i8_scalar,
+    .scores_in_place = headwise_scores_in_place_scalar,
     .values_f16 = headwise_values_f16_scalar,
     .values_bf16 = headwise_values_bf16_scalar,
     .values_i8 = headwise_values_i8_scalar,

@@ -10,6 +10,7 @@ headwise_project_fn headwise_project_scalar;
 headwise_scores_fn headwise_scores_f16_scalar;
 headwise_scores_fn headwise_scores_bf16_scalar;
 headwise_scores_fn headwise_scores_i8_scalar;
+headwise_scores_fn headwise_scores_in_place_scalar;
 headwise_values_fn headwise_values_f16_scalar;
 headwise_values_fn headwise_values_bf16_scalar;
 headwise_values_fn headwise_values_i8_scalar;

@@ -50,3 +50,19 @@ void headwise_scores_i8_scalar(float *restrict c, ptrdiff_t c_stride, const floa
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, KEYS_I8);
 }
+
+void headwise_scores_in_place_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                     ptrdiff_t a_stride, int a_rows,
+                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,
+                                     ptrdiff_t k, float scale) {
+    (void)a_rows; /* 1 */
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const float *key = (const float *)b->data + j * b->row_stride;
+        for (ptrdiff_t i = 0; i < m; i++) {
+            float acc = 0.0f;
+            for (ptrdiff_t t = 0; t < k; t++)
+                acc = multiply_add(a[i * a_stride + t], key[t], acc);
+            c[i * c_stride + j] = scale * acc;
+        }
+    }
+}

@@ -49,6 +49,40 @@ static void takes_row_panels_on_the_grid(enum headwise_isa isa) {
     product_for_grid(tier_kernels(isa), 6, shape_dims, SHAPE_DIMS, expect_scores_of_panels);
 }
 
+/* Keys 0 ... n-1 of the product as rows; the last one ends the memory. */
+static struct headwise_columns lay_keys(const struct product *p, ptrdiff_t n, ptrdiff_t stride) {
+    size_t size = n > 0 ? (size_t)((n - 1) * stride + p->k) : 0;
+    float *keys = guard_floats(size);
+    for (size_t i = 0; i < size; i++)
+        keys[i] = NAN;
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t t = 0; t < p->k; t++)
+            keys[j * stride + t] = p->b[product_b_at(p, t, j)];
+    return (struct headwise_columns){.data = keys, .row_stride = stride};
+}
+
+/* Any number of the keys gives the bits of panels; what is beyond them, up to a whole vector, has
+ * no meaning, and more is not touched. */
+static void expect_scores_in_place(struct product *p, struct test_rng *rng) {
+    float *panels = guard_floats((size_t)(p->m * p->n));
+    ptrdiff_t n = p->n - test_rng_below(rng, p->n), least = p->kernels->nr_min;
+    struct headwise_columns keys = lay_keys(p, n, p->k + test_rng_below(rng, 20));
+    p->kernels->scores(panels, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n, p->k, scale);
+    p->kernels->scores_in_place(p->c, p->c_stride, p->a, p->a_stride, 1, &keys, p->m, n, p->k,
+                                scale);
+    for (ptrdiff_t i = 0; i < p->m; i++) {
+        ptrdiff_t end = (n + least - 1) / least * least;
+        compare_same_bits(p->c + i * p->c_stride, panels + i * p->n, (size_t)n,
+                          "m %td n %td k %td, row %td", p->m, n, p->k, i);
+        guard_expect_untouched(p->c + i * p->c_stride + end, (size_t)(p->n - end) * sizeof(float),
+                               "beyond the keys");
+    }
+}
+
+static void reads_keys_in_place_on_the_grid(enum headwise_isa isa) {
+    product_for_grid(tier_kernels(isa), 7, shape_dims, SHAPE_DIMS, expect_scores_in_place);
+}
+
 /* Row i, columns j ... of a large product, computed alone in the narrowest panel. */
 static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
     const struct headwise_kernels *kernels = tier_kernels(isa);
@@ -120,6 +154,7 @@ int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(follows_the_chain_on_the_grid),
         TEST_CASE(takes_row_panels_on_the_grid),
+        TEST_CASE(reads_keys_in_place_on_the_grid),
         TEST_CASE(rows_and_panels_do_not_matter),
         TEST_CASE(nan_and_infinity_stay_in_their_row_and_column),
         TEST_CASE(scale_is_used_as_given),
