@@ -14,7 +14,7 @@ enum { BLOCK_ROWS = 288, BLOCK_K = 256, SLICE_K = 1024, X_STRIDE = BLOCK_K + 16 
 enum { PASS_FLOATS = BLOCK_ROWS * X_STRIDE };
 
 /* Floats of x, 32 KB; and rows of contributions that a task forms. */
-enum { FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
+enum { FEW_ROWS = 8, FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
 
 enum { TASKS_PER_THREAD = 4 };
 
@@ -51,6 +51,13 @@ int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
 
 static float *worker_scratch(const struct headwise_projection *projection, int worker) {
     return projection->scratch + worker * headwise_projection_floats(projection->kernels);
+}
+
+/* Rows up to which x is read where it is: by tiles of up to 8 rows, while narrow weights are read
+ * as they are. 9 to 12 rows of x packed for one tile of AVX-512 are 15 to 27 % faster. */
+static int64_t few_rows(const struct headwise_projection *projection) {
+    bool narrow = projection->n_outputs > 0 && projection->outputs[0].matrix->dtype != HEADWISE_F32;
+    return narrow ? 2 * projection->kernels->mr : FEW_ROWS;
 }
 
 /* Inputs per pass where rows are few and the weights come from memory: as many as leave x in the L1
@@ -95,7 +102,7 @@ static struct slice take_slice(const struct headwise_projection *projection, int
                                int64_t first, int worker) {
     const struct headwise_kernels *kernels = projection->kernels;
     const float *x = projection->x + row * projection->x_stride + first;
-    if (m <= 2 * kernels->mr)
+    if (m <= few_rows(projection))
         return (struct slice){.x = x,
                               .stride = projection->x_stride,
                               .pass_floats = few_rows_inputs(m),

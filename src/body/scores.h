@@ -24,7 +24,7 @@ COLUMNS scores_f32(const struct product *p, ptrdiff_t m, int n) {
 }
 
 COLUMNS scores_row_panels(const struct product *p, ptrdiff_t m, int n) {
-    for_each_row_panel(p, m, n, scores_tile, F32, PANEL);
+    for_each_row_panel(p, 0, m, n, scores_tile, F32, PANEL);
 }
 
 COLUMNS scores_f16(const struct product *p, ptrdiff_t m, int n) {
