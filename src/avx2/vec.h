@@ -43,9 +43,9 @@ static inline void store(float *p, vec x) {
     _mm256_storeu_ps(p, x);
 }
 
-/* Fetches the cache line of p, which need not be valid. */
-/* Always inlined: gcc 12 takes a function of hints alone for one without effects and drops what
- * calls of it are left after the first inlining. */
+/* Fetches the cache line of p, which need not be valid, to L1 or to L2. Always inlined: gcc 12
+ * takes a function of hints alone for one without effects and drops what calls of it are left after
+ * the first inlining. */
 static inline __attribute__((always_inline)) void prefetch(const void *p) {
     _mm_prefetch(p, _MM_HINT_T0);
 }

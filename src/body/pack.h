@@ -1,12 +1,10 @@
 /* The body of pack.c for the x86 tiers, over the vocabulary of vec.h. The includer has defined
  * headwise_pack_rows_simd, headwise_pack_transposed_simd, headwise_pack_columns_simd as its tier's
- * names. */
-
-/* Callers walk through rows in order, so what lies as far ahead as this call reaches is next:
- * without the hint, decoding waits for memory at every panel. Any address may be hinted at. */
-static inline __attribute__((always_inline)) void prefetch_line(const float *p) {
-    _mm_prefetch((const char *)p, _MM_HINT_T0);
-}
+ * names.
+ *
+ * Callers walk through rows in order, so what lies as far ahead as a call reaches is asked for:
+ * without, decoding waits for memory at every panel. It goes to L2, since rows 4 KB apart share a
+ * set of L1. */
 
 /* One row panel of h <= LANES rows. Whole vectors are stored where the next step's overwrite what
  * is too much. */
@@ -18,7 +16,7 @@ static void pack_row_panel(float *restrict a, const float *restrict src, ptrdiff
         for (int j = 0; j < LANES; j++) {
             tile[j] = j < h ? load_first(src + j * src_stride + t, k - t) : broadcast(0.0f);
             if (j < h && t % 16 == 0)
-                prefetch_line(src + (j + h) * src_stride + t);
+                prefetch_to_l2(src + (j + h) * src_stride + t);
         }
         transpose(tile);
         UNROLLED
@@ -49,7 +47,7 @@ static void pack_lanes(float *restrict panel, int n, const float *restrict src,
             for (int j = 0; j < LANES; j++) {
                 tile[j] = load(src + j * src_stride + t);
                 if (t % 16 == 0)
-                    prefetch_line(src + (j + n) * src_stride + t);
+                    prefetch_to_l2(src + (j + n) * src_stride + t);
             }
             transpose(tile);
             UNROLLED
@@ -92,7 +90,7 @@ static bool pack_whole_rows(float *restrict panel, const float *restrict src, pt
             store(panel + t * NR + v * LANES, x);
             magnitude[v] = select_magnitude(x, magnitude[v]);
             if (v * LANES % 16 == 0)
-                prefetch_line(row + k * src_stride + v * LANES);
+                prefetch_to_l2(row + k * src_stride + v * LANES);
         }
     }
     UNROLLED
@@ -109,7 +107,7 @@ bool headwise_pack_columns_simd(float *restrict panel, int n, const float *restr
     for (int j = 0; j < n; j += LANES) {
         for (ptrdiff_t t = 0; t < k; t++) {
             vec x = load_first(src + t * src_stride + j, n_columns - j);
-            prefetch_line(src + (t + k) * src_stride + j);
+            prefetch_to_l2(src + (t + k) * src_stride + j);
             store(panel + t * n + j, x);
             magnitude = select_magnitude(x, magnitude);
         }
