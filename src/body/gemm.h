@@ -1,33 +1,12 @@
 /* The register tile that scores, values and project share, for the x86 tiers. The includer has
  * defined MR_NARROW, MR_DIRECT and the lists of cases. */
 
+#include "product.h"
+
 /* Bytes between what is read and what tiles of fewer than MR rows prefetch: of a panel, and of
  * several that are gone through at once, all together. What comes from memory is read up to 40 %
  * faster; what lies in the L2 cache up to 10 % slower. */
 enum { AHEAD = 4096, AHEAD_TOGETHER = 8192 };
-
-/* What the elements of B are and which scales they have, F32_ROWS being rows in place: a constant
- * in every tile. */
-enum element { F32, F32_ROWS, F16, BF16, I8, KEYS_I8, VALUES_I8 };
-
-/* The product over the panels from b on. Beyond k, each kernel sets what its formula names. */
-struct product {
-    float *c;
-    ptrdiff_t c_stride;
-    const float *a;
-    ptrdiff_t a_stride;
-    const char *b;
-    ptrdiff_t row_bytes, panel_bytes;
-    const float *scales;
-    ptrdiff_t scales_stride;
-    ptrdiff_t k;
-    float scale;
-    const float *alpha;
-    const float *beta;
-    bool resume;
-    const float *bias;
-    ptrdiff_t follow_bytes; /* of what follows the panel: asked for in each turn of a full tile */
-};
 
 /* How the rows of A lie: each on its own, or those of a tile step by step. In the last two forms
  * what follows the panel of B in memory is read next; there are many tiles, or few, to ask for it.
@@ -38,10 +17,6 @@ enum form { ROWS, PANEL, PANEL_CONTINUES, PANEL_CONTINUES_SOON };
 typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vecs,
                      enum element element, enum form form);
 
-/* A tile is inlined once for each number of rows, so that its accumulators are registers. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define TILE ALWAYS_INLINE void
-
 /* Panels that a tile goes through at once, and vectors of one of them. */
 enum { MOST_PANELS = 4, PANEL_VECS = NR / LANES };
 
@@ -51,10 +26,6 @@ ALWAYS_INLINE int panels_of(int vecs) {
 
 ALWAYS_INLINE int panel_vecs(int vecs) {
     return vecs > PANEL_VECS ? PANEL_VECS : vecs;
-}
-
-ALWAYS_INLINE int element_bytes(enum element element) {
-    return element == F32 || element == F32_ROWS ? 4 : element == F16 || element == BF16 ? 2 : 1;
 }
 
 ALWAYS_INLINE vec load_elements(const char *b, enum element element) {
@@ -74,7 +45,8 @@ ALWAYS_INLINE vec load_elements(const char *b, enum element element) {
 
 /* Bytes from one row of a panel to the next. */
 ALWAYS_INLINE ptrdiff_t row_bytes_of(const struct product *p, int vecs, enum element element) {
-    return element == F32_ROWS ? p->row_bytes : panel_vecs(vecs) * LANES * element_bytes(element);
+    return element == F32_ROWS ? p->row_stride * 4
+                               : panel_vecs(vecs) * LANES * element_bytes(element);
 }
 
 /* The row of the panels that is `at` bytes from b. column_scales: KEYS_I8 only; row_scales:
@@ -358,20 +330,6 @@ TILE for_each_direct_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *
     }
 }
 
-/* Moves on by n columns, the first of which is number `column`. */
-TILE next_columns(struct product *p, ptrdiff_t column, ptrdiff_t n, enum element element) {
-    p->c += n;
-    p->b += n / NR * p->panel_bytes;
-    if (element == KEYS_I8)
-        p->scales += n / NR * p->scales_stride;
-    if (element == VALUES_I8)
-        p->scales += (column % HEADWISE_SCALE_GROUP + n) / HEADWISE_SCALE_GROUP * p->scales_stride;
-    if (element == I8 && p->scales)
-        p->scales += n;
-    if (p->bias)
-        p->bias += n;
-}
-
 /* m rows against n columns: one panel, or as many as panels_at_once says. */
 typedef void columns_fn(const struct product *p, ptrdiff_t m, int n);
 
@@ -386,21 +344,4 @@ TILE for_each_panel(struct product *p, ptrdiff_t m, ptrdiff_t n, columns_fn *col
         columns(p, m, (int)width);
         next_columns(p, j, width, element);
     }
-}
-
-static inline struct product make_product(float *c, ptrdiff_t c_stride, const float *a,
-                                          ptrdiff_t a_stride, const struct headwise_columns *b,
-                                          ptrdiff_t k, enum element element) {
-    return (struct product){
-        .c = c,
-        .c_stride = c_stride,
-        .a = a,
-        .a_stride = a_stride,
-        .b = b->data,
-        .row_bytes = b->row_stride * element_bytes(element),
-        .panel_bytes = b->panel_stride * element_bytes(element),
-        .scales = b->scales,
-        .scales_stride = b->scales_stride,
-        .k = k,
-    };
 }

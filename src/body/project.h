@@ -16,27 +16,7 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
             acc[i] = broadcast(0.0f);
     }
     accumulate(acc, p, first, rows, vecs, element, form);
-    if (element == I8 && p->scales != NULL) {
-        UNROLLED
-        for (int v = 0; v < vecs; v++) {
-            vec scale = load(p->scales + v * LANES);
-            UNROLLED
-            for (int i = 0; i < rows; i++)
-                acc[i * vecs + v] = multiply(acc[i * vecs + v], scale);
-        }
-    }
-    if (p->bias != NULL) {
-        UNROLLED
-        for (int v = 0; v < vecs; v++) {
-            vec bias = load(p->bias + v * LANES);
-            UNROLLED
-            for (int i = 0; i < rows; i++)
-                acc[i * vecs + v] = add(acc[i * vecs + v], bias);
-        }
-    }
-    UNROLLED
-    for (int i = 0; i < rows * vecs; i++)
-        store(c + i / vecs * p->c_stride + i % vecs * LANES, acc[i]);
+    end_projection(acc, p, first, rows, vecs, element);
 }
 
 COLUMNS project_f32(const struct product *p, ptrdiff_t m, int n) {
@@ -67,49 +47,9 @@ COLUMNS project_i8(const struct product *p, ptrdiff_t m, int n) {
     for_each_direct_tile(p, m, n, project_tile, I8);
 }
 
-void headwise_project_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                           ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                           const float *restrict bias) {
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
-    p.resume = resume;
-    p.bias = bias;
-    p.follow_bytes = follow_bytes(m);
-    if (a_rows > 1)
-        for_each_panel(&p, m, n, project_row_panels, F32, PANEL);
-    else
-        for_each_panel(&p, m, n, project_f32, F32, ROWS);
-}
-
-void headwise_project_f16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                               const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
-    p.resume = resume;
-    p.bias = bias;
-    for_each_panel(&p, m, n, project_f16, F16, ROWS);
-}
-
-void headwise_project_bf16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
-    p.resume = resume;
-    p.bias = bias;
-    for_each_panel(&p, m, n, project_bf16, BF16, ROWS);
-}
-
-void headwise_project_i8_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                              const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, I8);
-    p.resume = resume;
-    p.bias = bias;
-    for_each_panel(&p, m, n, project_i8, I8, ROWS);
-}
+DEFINE_PROJECT(headwise_project_simd, F32, p.follow_bytes = follow_bytes(m);
+               if (a_rows > 1) for_each_panel(&p, m, n, project_row_panels, F32, PANEL);
+               else for_each_panel(&p, m, n, project_f32, F32, ROWS))
+DEFINE_PROJECT(headwise_project_f16_simd, F16, for_each_panel(&p, m, n, project_f16, F16, ROWS))
+DEFINE_PROJECT(headwise_project_bf16_simd, BF16, for_each_panel(&p, m, n, project_bf16, BF16, ROWS))
+DEFINE_PROJECT(headwise_project_i8_simd, I8, for_each_panel(&p, m, n, project_i8, I8, ROWS))

@@ -9,14 +9,7 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs, e
     for (int i = 0; i < rows * vecs; i++)
         acc[i] = broadcast(0.0f);
     accumulate(acc, p, first, rows, vecs, element, form);
-    vec scale = broadcast(p->scale);
-    UNROLLED
-    for (int i = 0; i < rows; i++) {
-        float *row = p->c + (first + i) * p->c_stride;
-        UNROLLED
-        for (int v = 0; v < vecs; v++)
-            store(row + v * LANES, multiply(scale, acc[i * vecs + v]));
-    }
+    end_scores(acc, p, first, rows, vecs);
 }
 
 COLUMNS scores_f32(const struct product *p, ptrdiff_t m, int n) {
@@ -39,40 +32,9 @@ COLUMNS scores_i8(const struct product *p, ptrdiff_t m, int n) {
     for_each_direct_tile(p, m, n, scores_tile, KEYS_I8);
 }
 
-void headwise_scores_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                          ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                          ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, F32);
-    p.scale = scale;
-    if (a_rows > 1)
-        for_each_panel(&p, m, n, scores_row_panels, F32, PANEL);
-    else
-        for_each_panel(&p, m, n, scores_f32, F32, ROWS);
-}
-
-void headwise_scores_f16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, F16);
-    p.scale = scale;
-    for_each_panel(&p, m, n, scores_f16, F16, ROWS);
-}
-
-void headwise_scores_bf16_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, BF16);
-    p.scale = scale;
-    for_each_panel(&p, m, n, scores_bf16, BF16, ROWS);
-}
-
-void headwise_scores_i8_simd(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                             ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    struct product p = make_product(c, c_stride, a, a_stride, b, k, KEYS_I8);
-    p.scale = scale;
-    for_each_panel(&p, m, n, scores_i8, KEYS_I8, ROWS);
-}
+DEFINE_SCORES(headwise_scores_simd, F32,
+              if (a_rows > 1) for_each_panel(&p, m, n, scores_row_panels, F32, PANEL);
+              else for_each_panel(&p, m, n, scores_f32, F32, ROWS))
+DEFINE_SCORES(headwise_scores_f16_simd, F16, for_each_panel(&p, m, n, scores_f16, F16, ROWS))
+DEFINE_SCORES(headwise_scores_bf16_simd, BF16, for_each_panel(&p, m, n, scores_bf16, BF16, ROWS))
+DEFINE_SCORES(headwise_scores_i8_simd, KEYS_I8, for_each_panel(&p, m, n, scores_i8, KEYS_I8, ROWS))

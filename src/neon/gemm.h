@@ -4,6 +4,8 @@
 
 #include "widen.h"
 
+#include "body/product.h"
+
 /* The inner loops of whole tiles, 16 columns wide.
  *
  * They are assembly because gcc 12 loads a row of B right before it is used, on which processors
@@ -96,34 +98,9 @@ steps_of_one_row(vec *restrict acc, const float *start, const float **a, const f
 
 enum { NR_VECS = NR / LANES };
 
-/* What the elements of a panel are and which scales they have: a constant in every tile. */
-enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
-
-/* One panel's product. Beyond k, each kernel sets what its formula names. */
-struct product {
-    float *c;
-    ptrdiff_t c_stride;
-    const float *a;
-    ptrdiff_t a_stride;
-    const char *b;
-    ptrdiff_t row_stride, panel_bytes;
-    const float *scales;
-    ptrdiff_t scales_stride;
-    ptrdiff_t k;
-    float scale;
-    const float *alpha;
-    const float *beta;
-    bool resume;
-    const float *bias;
-};
-
 /* Rows first ... first + rows - 1 of the product over a panel of vecs vectors. */
 typedef void tile_fn(const struct product *p, ptrdiff_t first, int rows, int vecs,
                      enum element element);
-
-/* A tile is inlined once for each number of rows, so that its accumulators are registers. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define TILE ALWAYS_INLINE void
 
 /* Where chains begin that continue none; with a row stride of 0. */
 static const float zeros[NR];
@@ -307,24 +284,6 @@ TILE for_each_tile(const struct product *p, ptrdiff_t m, int n, tile_fn *tile,
     }
 }
 
-ALWAYS_INLINE int element_bytes(enum element element) {
-    return element == F32 ? 4 : element == F16 || element == BF16 ? 2 : 1;
-}
-
-/* Moves on by n columns, the first of which is number `column`. */
-TILE next_columns(struct product *p, ptrdiff_t column, ptrdiff_t n, enum element element) {
-    p->c += n;
-    p->b += n / NR * p->panel_bytes;
-    if (element == KEYS_I8)
-        p->scales += n / NR * p->scales_stride;
-    if (element == VALUES_I8)
-        p->scales += (column % HEADWISE_SCALE_GROUP + n) / HEADWISE_SCALE_GROUP * p->scales_stride;
-    if (element == I8 && p->scales)
-        p->scales += n;
-    if (p->bias)
-        p->bias += n;
-}
-
 /* All n columns. */
 TILE for_each_panel(struct product *p, ptrdiff_t m, ptrdiff_t n, tile_fn *tile,
                     enum element element) {
@@ -333,23 +292,6 @@ TILE for_each_panel(struct product *p, ptrdiff_t m, ptrdiff_t n, tile_fn *tile,
         for_each_tile(p, m, (int)width, tile, element);
         next_columns(p, j, width, element);
     }
-}
-
-static inline struct product make_product(float *c, ptrdiff_t c_stride, const float *a,
-                                          ptrdiff_t a_stride, const struct headwise_columns *b,
-                                          ptrdiff_t k, enum element element) {
-    return (struct product){
-        .c = c,
-        .c_stride = c_stride,
-        .a = a,
-        .a_stride = a_stride,
-        .b = b->data,
-        .row_stride = b->row_stride,
-        .panel_bytes = b->panel_stride * element_bytes(element),
-        .scales = b->scales,
-        .scales_stride = b->scales_stride,
-        .k = k,
-    };
 }
 
 #endif
