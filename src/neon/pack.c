@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "turn.h"
+#include "vec.h"
 
 /* Plain rows: row_panel is 1. */
 void headwise_pack_rows_neon(float *restrict a, ptrdiff_t a_stride, const float *restrict src,

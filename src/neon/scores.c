@@ -1,5 +1,4 @@
 #include "gemm.h"
-#include "turn.h"
 
 TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
                  enum element element) {
