@@ -131,6 +131,20 @@ struct work {
     const struct headwise_dynamic *dynamic; /* layers that round x; else NULL */
 };
 
+/* Inputs t ... t + k - 1 of n columns from c on. */
+static struct headwise_matrix_slice part_of(const struct work *work,
+                                            const struct headwise_matrix *matrix, int64_t c,
+                                            int64_t n, int64_t t, int64_t k) {
+    return (struct headwise_matrix_slice){.matrix = matrix,
+                                          .c = c,
+                                          .n = n,
+                                          .t = t,
+                                          .k = k,
+                                          .resume = t > 0,
+                                          .ends = t + k == work->projection->k,
+                                          .bias = matrix->bias + c};
+}
+
 /* n columns of an output from c on, one panel or whole panels, for m rows from row on. */
 static void run_panel(const struct work *work, const struct headwise_projection_output *output,
                       int64_t c, int64_t n) {
@@ -141,14 +155,7 @@ static void run_panel(const struct work *work, const struct headwise_projection_
     int64_t t = slice->first;
     do { /* once without inputs: the bias */
         int64_t k = headwise_min(slice->step, slice->end - t);
-        const struct headwise_matrix_slice part = {.matrix = matrix,
-                                                   .c = c,
-                                                   .n = n,
-                                                   .t = t,
-                                                   .k = k,
-                                                   .resume = t > 0,
-                                                   .ends = t + k == projection->k,
-                                                   .bias = matrix->bias + c};
+        const struct headwise_matrix_slice part = part_of(work, matrix, c, n, t, k);
         headwise_matrix_multiply(&part, projection->kernels,
                                  output->y + work->row * output->y_stride + c, output->y_stride, x,
                                  slice->stride, slice->a_rows, work->m, slice->buffer);
@@ -163,14 +170,7 @@ static void run_dynamic_panel(const struct work *work,
                               int64_t n) {
     const struct headwise_matrix *matrix = output->matrix;
     int64_t t = work->slice->first, k = work->slice->end - t;
-    const struct headwise_matrix_slice part = {.matrix = matrix,
-                                               .c = c,
-                                               .n = n,
-                                               .t = t,
-                                               .k = k,
-                                               .resume = t > 0,
-                                               .ends = t + k == work->projection->k,
-                                               .bias = matrix->bias + c};
+    const struct headwise_matrix_slice part = part_of(work, matrix, c, n, t, k);
     headwise_dynamic_multiply(work->dynamic, &part, output->y + work->row * output->y_stride + c,
                               output->y_stride);
 }
