@@ -169,9 +169,7 @@ enum headwise_status headwise_mha_forward(headwise_context *context, const headw
         return status;
     struct headwise_shape shape =
         headwise_layer_shape(mha, x->size[0], x->size[2], memory ? memory->size[2] : x->size[2]);
-    status = headwise_check_call(&call, "mha", &shape, options);
-    if (status == HEADWISE_OK)
-        status = headwise_check_layer_positions("mha", mha, &call, x->size[2]);
+    status = headwise_check_layer_call(&call, "mha", mha, &shape, options, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x, .memory = memory};

@@ -48,9 +48,7 @@ enum headwise_status headwise_mha_forward_ragged(headwise_context *context, cons
     struct headwise_shape shape =
         headwise_layer_shape(mha, 1, x->size[2], memory ? memory->size[2] : x->size[2]);
     shape.ragged = &sequences;
-    status = headwise_check_call(&call, where, &shape, options);
-    if (status == HEADWISE_OK)
-        status = headwise_check_layer_positions(where, mha, &call, x->size[2]);
+    status = headwise_check_layer_call(&call, where, mha, &shape, options, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x, .memory = memory};

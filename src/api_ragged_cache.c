@@ -99,9 +99,7 @@ static enum headwise_status run_layer(const char *where, headwise_context *conte
     shape.cache = cache;
     shape.n_appended = appended ? 1 : 0;
     shape.ragged = &sequences;
-    status = headwise_check_call(&call, where, &shape, options);
-    if (status == HEADWISE_OK)
-        status = headwise_check_layer_positions(where, mha, &call, x->size[2]);
+    status = headwise_check_layer_call(&call, where, mha, &shape, options, x->size[2]);
     if (status != HEADWISE_OK)
         return status;
     struct headwise_mha_io io = {.y = y, .x = x, .appended = appended};

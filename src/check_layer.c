@@ -198,3 +198,13 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
                                           headwise_first_position(call, b, n_rows), n_positions);
     return status;
 }
+
+enum headwise_status headwise_check_layer_call(struct headwise_call *call, const char *where,
+                                               const headwise_mha *mha,
+                                               const struct headwise_shape *shape,
+                                               const struct headwise_attention_options *options,
+                                               int64_t n_rows) {
+    enum headwise_status status = headwise_check_call(call, where, shape, options);
+    return status == HEADWISE_OK ? headwise_check_layer_positions(where, mha, call, n_rows)
+                                 : status;
+}

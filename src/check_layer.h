@@ -39,6 +39,13 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
 struct headwise_shape headwise_layer_shape(const headwise_mha *mha, int64_t batch,
                                            int64_t n_queries, int64_t n_new_keys);
 
+/* headwise_check_call, and the positions of n_rows of each batch entry. */
+enum headwise_status headwise_check_layer_call(struct headwise_call *call, const char *where,
+                                               const headwise_mha *mha,
+                                               const struct headwise_shape *shape,
+                                               const struct headwise_attention_options *options,
+                                               int64_t n_rows);
+
 /* That the layer can take keys and values from x. */
 enum headwise_status headwise_check_own_keys(const char *where, const headwise_mha *mha);
 
