@@ -7,7 +7,7 @@
 #include "cases.h"
 #include "ceiling.h"
 #include "clock.h"
-#include "dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernel_case.h"
 
 /* A sample is long enough for the clock's 25 ns not to show, where calls can be repeated. */

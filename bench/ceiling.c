@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "buffer.h"
 #include "ceiling_tier.h"
 #include "clock.h"
-#include "parallel.h"
+#include "context/parallel.h"
 
 enum { ROUNDS = 8, FMA_ROUNDS = 40000, FLOATS_PER_ROUND = 1024 * 1024 };
 

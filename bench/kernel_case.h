@@ -2,7 +2,7 @@
 #ifndef BENCH_KERNEL_CASE_H
 #define BENCH_KERNEL_CASE_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 /* What the kernels work on: arrays of BENCH_KERNEL_ELEMENTS random elements. */
 struct bench_kernel_data {

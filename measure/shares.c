@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "context.h"
+#include "context/context.h"
 
 /* What the timed kernels of one thread have added up, on a cache line of its own. */
 struct meter {

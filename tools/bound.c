@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arrays.h"
-#include "kernels.h" /* HEADWISE_KEY_BLOCK */
+#include "kernels/kernels.h" /* HEADWISE_KEY_BLOCK */
 #include "message.h"
 
 #define U 0x1p-24     /* relative error of one f32 operation */

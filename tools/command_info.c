@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "context.h"
 #include "headwise/version.h"
-#include "kernels.h" /* HEADWISE_KEY_BLOCK, a part of the result's definition */
+#include "kernels/kernels.h" /* HEADWISE_KEY_BLOCK, a part of the result's definition */
 #include "message.h"
 
 struct settings {

@@ -1,4 +1,4 @@
-#include "widen.h"
+#include "avx2/widen.h"
 
 static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     halves x = _mm_setzero_si128();

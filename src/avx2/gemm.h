@@ -2,7 +2,7 @@
 #ifndef HEADWISE_AVX2_GEMM_H
 #define HEADWISE_AVX2_GEMM_H
 
-#include "widen.h"
+#include "avx2/widen.h"
 
 /* Rows of a tile one vector wide: as many accumulators as MR rows two vectors wide. Most rows of a
  * tile of plain rows in scores and project. */
@@ -17,6 +17,6 @@ enum { MR_NARROW = 2 * MR, MR_DIRECT = 6 };
     CASE(1, 2) CASE(2, 2) CASE(3, 2) CASE(4, 2) CASE(5, 2) CASE(6, 2)
 /* clang-format on */
 
-#include "body/gemm.h"
+#include "x86/gemm.h"
 
 #endif

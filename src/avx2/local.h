@@ -2,7 +2,7 @@
 #ifndef HEADWISE_AVX2_LOCAL_H
 #define HEADWISE_AVX2_LOCAL_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 headwise_scores_fn headwise_scores_avx2;
 headwise_values_fn headwise_values_avx2;

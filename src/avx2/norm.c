@@ -2,4 +2,4 @@
 
 #define headwise_norm_rms_simd headwise_norm_rms_avx2
 #define headwise_norm_layer_simd headwise_norm_layer_avx2
-#include "body/norm.h"
+#include "simd/norm.h"

@@ -21,4 +21,4 @@ static inline void interleave(vec *even, vec *odd) {
 
 #define headwise_rotate_half_simd headwise_rotate_half_avx2
 #define headwise_rotate_interleaved_simd headwise_rotate_interleaved_avx2
-#include "body/rotary.h"
+#include "simd/rotary.h"

@@ -5,4 +5,4 @@
 #define headwise_add_mask_simd headwise_add_mask_avx2
 #define headwise_hide_simd headwise_hide_avx2
 #define headwise_add_simd headwise_add_avx2
-#include "body/rows.h"
+#include "simd/rows.h"

@@ -1,10 +1,10 @@
-#include "gemm.h"
+#include "avx2/gemm.h"
 
 #define headwise_scores_simd headwise_scores_avx2
 #define headwise_scores_f16_simd headwise_scores_f16_avx2
 #define headwise_scores_bf16_simd headwise_scores_bf16_avx2
 #define headwise_scores_i8_simd headwise_scores_i8_avx2
-#include "body/scores.h"
+#include "x86/scores.h"
 
 #define headwise_scores_in_place_simd headwise_scores_in_place_avx2
-#include "body/keys.h"
+#include "x86/keys.h"

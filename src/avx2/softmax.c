@@ -1,5 +1,5 @@
 #include "vec.h"
 
 #define headwise_softmax_simd headwise_softmax_avx2
-#include "body/exponentiate.h"
-#include "body/softmax.h"
+#include "x86/exponentiate.h"
+#include "simd/softmax.h"

@@ -7,7 +7,7 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "local.h"
+#include "avx2/local.h"
 
 #define LOG2E 1.44269504088896340736f
 

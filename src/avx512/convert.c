@@ -1,4 +1,4 @@
-#include "widen.h"
+#include "avx512/widen.h"
 
 static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     return _mm256_maskz_loadu_epi16(first_lanes(n), p);

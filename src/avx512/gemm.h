@@ -2,7 +2,7 @@
 #ifndef HEADWISE_AVX512_GEMM_H
 #define HEADWISE_AVX512_GEMM_H
 
-#include "widen.h"
+#include "avx512/widen.h"
 
 /* Rows of a tile one vector wide: enough chains to hide the latency of an FMA. Most rows of a tile
  * of plain rows in scores and project: enough for the query heads of a group. */
@@ -19,6 +19,6 @@ enum { MR_NARROW = MR, MR_DIRECT = 8 };
     CASE(1, 2) CASE(2, 2) CASE(3, 2) CASE(4, 2) CASE(5, 2) CASE(6, 2) CASE(7, 2) CASE(8, 2)
 /* clang-format on */
 
-#include "body/gemm.h"
+#include "x86/gemm.h"
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_AVX512_LOCAL_H
 #define HEADWISE_AVX512_LOCAL_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 headwise_scores_fn headwise_scores_avx512;
 headwise_values_fn headwise_values_avx512;

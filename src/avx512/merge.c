@@ -4,4 +4,4 @@
 #define headwise_finish_simd headwise_finish_avx512
 #define headwise_factors_simd headwise_factors_avx512
 #define headwise_normalize_simd headwise_normalize_avx512
-#include "body/merge.h"
+#include "simd/merge.h"

@@ -23,4 +23,4 @@ static inline void interleave(vec *even, vec *odd) {
 
 #define headwise_rotate_half_simd headwise_rotate_half_avx512
 #define headwise_rotate_interleaved_simd headwise_rotate_interleaved_avx512
-#include "body/rotary.h"
+#include "simd/rotary.h"

@@ -5,4 +5,4 @@
 #define headwise_add_mask_simd headwise_add_mask_avx512
 #define headwise_hide_simd headwise_hide_avx512
 #define headwise_add_simd headwise_add_avx512
-#include "body/rows.h"
+#include "simd/rows.h"

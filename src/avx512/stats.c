@@ -3,4 +3,4 @@
 #include "vec.h"
 
 #define headwise_row_stats_simd headwise_row_stats_avx512
-#include "body/stats.h"
+#include "simd/stats.h"

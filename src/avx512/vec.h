@@ -6,7 +6,7 @@
 #include <math.h>
 #include <sleef.h>
 
-#include "local.h"
+#include "avx512/local.h"
 
 #define LOG2E 1.44269504088896340736f
 

@@ -1,4 +1,4 @@
-#include "widen.h"
+#include "neon/widen.h"
 
 static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
     if (n >= LANES)

@@ -2,9 +2,9 @@
 #ifndef HEADWISE_NEON_GEMM_H
 #define HEADWISE_NEON_GEMM_H
 
-#include "widen.h"
+#include "neon/widen.h"
 
-#include "body/product.h"
+#include "simd/product.h"
 
 /* The inner loops of whole tiles, 16 columns wide.
  *

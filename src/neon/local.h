@@ -2,7 +2,7 @@
 #ifndef HEADWISE_NEON_LOCAL_H
 #define HEADWISE_NEON_LOCAL_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 headwise_scores_fn headwise_scores_neon;
 headwise_values_fn headwise_values_neon;

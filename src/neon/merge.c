@@ -4,4 +4,4 @@
 #define headwise_finish_simd headwise_finish_neon
 #define headwise_factors_simd headwise_factors_neon
 #define headwise_normalize_simd headwise_normalize_neon
-#include "body/merge.h"
+#include "simd/merge.h"

@@ -2,4 +2,4 @@
 
 #define headwise_norm_rms_simd headwise_norm_rms_neon
 #define headwise_norm_layer_simd headwise_norm_layer_neon
-#include "body/norm.h"
+#include "simd/norm.h"

@@ -1,4 +1,4 @@
-#include "widen.h"
+#include "neon/widen.h"
 
 /* The first n of LANES floats within [-127, 127], rounded to nearest even. */
 static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
@@ -22,4 +22,4 @@ static inline float scale_of(vec magnitude) {
 #define headwise_quantize_row_i8_simd headwise_quantize_row_i8_neon
 #define headwise_widen_keys_i8_simd headwise_widen_keys_i8_neon
 #define headwise_widen_values_i8_simd headwise_widen_values_i8_neon
-#include "body/quant.h"
+#include "simd/quant.h"

@@ -19,4 +19,4 @@ static inline void interleave(vec *even, vec *odd) {
 
 #define headwise_rotate_half_simd headwise_rotate_half_neon
 #define headwise_rotate_interleaved_simd headwise_rotate_interleaved_neon
-#include "body/rotary.h"
+#include "simd/rotary.h"

@@ -5,4 +5,4 @@
 #define headwise_add_mask_simd headwise_add_mask_neon
 #define headwise_hide_simd headwise_hide_neon
 #define headwise_add_simd headwise_add_neon
-#include "body/rows.h"
+#include "simd/rows.h"

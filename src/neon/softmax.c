@@ -20,4 +20,4 @@ static void exponentiate_row(float *s, ptrdiff_t n, float base, const float *lat
     }
 }
 
-#include "body/softmax.h"
+#include "simd/softmax.h"

@@ -1,4 +1,4 @@
-#include "gemm.h"
+#include "neon/gemm.h"
 
 TILE values_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
                  enum element element) {

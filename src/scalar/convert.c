@@ -1,4 +1,4 @@
-#include "widen.h"
+#include "scalar/widen.h"
 
 static uint16_t narrow_one_f16(float x) {
     uint32_t u = bits_of(x);

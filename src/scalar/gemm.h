@@ -2,7 +2,7 @@
 #ifndef HEADWISE_SCALAR_GEMM_H
 #define HEADWISE_SCALAR_GEMM_H
 
-#include "widen.h"
+#include "scalar/widen.h"
 
 /* What the elements of a panel are and which scales they have: a constant at every call. */
 enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };

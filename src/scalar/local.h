@@ -2,7 +2,7 @@
 #ifndef HEADWISE_SCALAR_LOCAL_H
 #define HEADWISE_SCALAR_LOCAL_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 headwise_scores_fn headwise_scores_scalar;
 headwise_values_fn headwise_values_scalar;

@@ -1,4 +1,4 @@
-#include "gemm.h"
+#include "scalar/gemm.h"
 
 ALWAYS_INLINE void scores_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                                 ptrdiff_t a_stride, const struct panel *panel, ptrdiff_t m,

@@ -6,7 +6,7 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "local.h"
+#include "scalar/local.h"
 
 #define LOG2E 1.44269504088896340736f
 

@@ -7,7 +7,7 @@
 
 #include "rng.h"
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 
 struct product {
     const struct headwise_kernels *kernels;

@@ -3,8 +3,8 @@
 #define TESTS_TIER_H
 
 #include "cmocka_headers.h"
-#include "dispatch.h"
-#include "kernels.h"
+#include "kernels/dispatch.h"
+#include "kernels/kernels.h"
 
 static inline const struct headwise_kernels *tier_kernels(enum headwise_isa isa) {
     const struct headwise_kernels *kernels = headwise_kernels_get(isa);

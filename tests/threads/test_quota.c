@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "guard.h"
-#include "quota.h"
+#include "context/quota.h"
 #include "runner.h"
 
 static char root[] = "/tmp/headwise-quota-XXXXXX";

@@ -1,0 +1,162 @@
+#include "attention/ragged.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "attention/mask.h"
+#include "tensors/tensor.h"
+
+int64_t headwise_ragged_work(const struct headwise_call *call, int64_t b) {
+    int64_t queries = headwise_ragged_queries(&call->ragged, b);
+    struct headwise_reach reach = headwise_reach_of(call, queries);
+    int64_t keys = headwise_min(headwise_ragged_keys(call, b), reach.first + reach.window);
+    return queries * headwise_min(keys + 1, INT32_MAX);
+}
+
+int64_t headwise_ragged_add_pairs(int64_t pairs, const struct headwise_call *call, int64_t b) {
+    int64_t more;
+    bool fits = headwise_mul(&more, headwise_ragged_queries(&call->ragged, b),
+                             headwise_ragged_keys(call, b)) &&
+                headwise_sum(&more, pairs, more);
+    return fits ? more : INT64_MAX;
+}
+
+int64_t headwise_ragged_pairs(const struct headwise_call *call) {
+    int64_t pairs = 0;
+    for (int64_t b = 0; b < call->ragged.n_sequences; b++)
+        pairs = headwise_ragged_add_pairs(pairs, call, b);
+    return pairs;
+}
+
+int64_t headwise_ragged_position(const struct headwise_call *call, int64_t row) {
+    const int32_t *starts = call->ragged.query_starts;
+    int64_t lo = 0, hi = call->ragged.n_sequences; /* starts[lo] <= row < starts[hi] */
+    if (row < starts[0] || row >= starts[hi])
+        return 0;
+    while (hi - lo > 1) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if (starts[middle] <= row)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return headwise_ragged_first_position(call, lo) + row - starts[lo];
+}
+
+static void move_rows(struct headwise_tensor *t, int64_t first, int64_t n) {
+    if (t->data)
+        t->data = headwise_tensor_row(t, 0, 0, first);
+    t->size[2] = n;
+}
+
+static void move_floats(float **array, int64_t n, int64_t columns) {
+    if (*array)
+        *array += n * columns;
+}
+
+static void move_statistics(struct headwise_statistics *statistics, int64_t n) {
+    move_floats(&statistics->entropy, n, 1);
+    move_floats(&statistics->largest, n, 1);
+    move_floats(&statistics->mean_distance, n, 1);
+    move_floats(&statistics->self_weight, n, 1);
+    move_floats(&statistics->previous_weight, n, 1);
+    move_floats(&statistics->next_weight, n, 1);
+    move_floats(&statistics->first_weight, n, 1);
+    if (statistics->strongest)
+        statistics->strongest += n;
+}
+
+void headwise_ragged_call(struct headwise_call *call, const struct headwise_call *all, int64_t b,
+                          int64_t pairs) {
+    const struct headwise_ragged *ragged = &all->ragged;
+    int64_t query = ragged->query_starts[b], key = ragged->key_starts[b];
+    int64_t sequence = headwise_ragged_sequence(ragged, b);
+    *call = *all;
+    call->ragged.query_starts = NULL;
+    call->n_queries = headwise_ragged_queries(ragged, b);
+    call->n_keys = call->mask_keys = headwise_ragged_keys(all, b);
+    move_rows(&call->q, query, call->n_queries);
+    move_rows(&call->y, query, call->n_queries);
+    if (call->cache) {
+        call->first_sequence = sequence;
+        call->lengths += sequence;
+        call->n_appended = all->n_appended > 0 ? call->n_queries : 0;
+    } else {
+        move_rows(&call->k, key, call->n_keys);
+        move_rows(&call->v, key, call->n_keys);
+    }
+    if (call->options.query_offsets)
+        call->options.query_offsets += b;
+    if (call->options.key_lengths)
+        call->options.key_lengths += b;
+    if (call->options.head_gates)
+        call->options.head_gates += b * call->options.gate_batch_stride;
+    move_floats(&call->probe.lse, query, 1);
+    move_floats(&call->probe.head_outputs, query, call->value_dim);
+    move_floats(&call->probe.weights, pairs, call->n_heads);
+    move_floats(&call->probe.scores, pairs, call->n_heads);
+    move_floats(&call->probe.mean_weights, pairs, 1);
+    move_statistics(&call->statistics, query);
+}
+
+int headwise_ragged_threads(const struct headwise_attention_job *job,
+                            const struct headwise_call *call, int64_t b) {
+    double part = (double)headwise_ragged_work(call, b) / (double)job->ragged.work;
+    double threads = ceil(2 * job->n_threads * part);
+    return threads > 1 ? (int)fmin(threads, job->n_threads) : 1;
+}
+
+/* A plan that headwise_plan_narrow() makes serve every sequence that is not large. */
+static void plan_small(struct headwise_attention_job *job, const struct headwise_call *call,
+                       const struct headwise_kernels *kernels) {
+    struct headwise_call most = *call;
+    most.n_queries = most.n_keys = 0;
+    for (int64_t b = 0; b < call->ragged.n_sequences; b++) {
+        if (headwise_ragged_threads(job, call, b) > 1)
+            continue;
+        most.n_queries = headwise_max(most.n_queries, headwise_ragged_queries(&call->ragged, b));
+        most.n_keys = headwise_max(most.n_keys, headwise_ragged_keys(call, b));
+    }
+    headwise_plan_init(&job->plan, &most, kernels, 1);
+    job->plan.call = call;
+}
+
+/* Adds what a large sequence needs of scratch; -1 where it overflows. */
+static void add_large(struct headwise_attention_job *job, int64_t *shared,
+                      const struct headwise_plan *plan) {
+    if (plan->scratch_bytes < 0)
+        job->worker_stride = -1;
+    else if (job->worker_stride >= 0)
+        job->worker_stride = headwise_max(job->worker_stride, plan->worker_floats);
+    headwise_take(shared, 1, plan->shared_floats);
+}
+
+void headwise_ragged_plan(struct headwise_attention_job *job, const struct headwise_call *call,
+                          const struct headwise_kernels *kernels) {
+    const struct headwise_ragged *ragged = &call->ragged;
+    struct headwise_ragged_state *state = &job->ragged;
+    int64_t floats = 0, shared = 0, bytes = sizeof(struct headwise_ragged_entry);
+    for (int64_t b = 0; b < ragged->n_sequences; b++)
+        state->work += headwise_ragged_work(call, b);
+    plan_small(job, call, kernels);
+    job->worker_stride = job->plan.scratch_bytes < 0 ? -1 : job->plan.worker_floats;
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        struct headwise_call one;
+        struct headwise_plan plan;
+        int n_threads = headwise_ragged_threads(job, call, b);
+        if (n_threads == 1)
+            continue;
+        headwise_ragged_call(&one, call, b, 0);
+        headwise_plan_init(&plan, &one, kernels, n_threads);
+        add_large(job, &shared, &plan);
+        state->n_large++;
+        state->splits |= plan.n_splits > 1;
+    }
+    headwise_take(&floats, ragged->n_sequences, bytes / (int64_t)sizeof(float));
+    state->table_floats = floats;
+    headwise_take(&floats, 1, shared);
+    headwise_take(&floats, job->n_threads, job->worker_stride);
+    if (shared < 0 || job->worker_stride < 0 || floats < 0 ||
+        !headwise_mul(&job->scratch_bytes, floats, sizeof(float)))
+        job->scratch_bytes = -1;
+}

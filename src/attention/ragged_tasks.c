@@ -1,0 +1,165 @@
+/* The table of a ragged call's tasks, and the tasks. */
+#include <math.h>
+
+#include "base/alloc.h"
+#include "attention/ragged.h"
+
+/* A sequence at work. */
+struct sequence {
+    struct headwise_call call;
+    struct headwise_attention_job job; /* its plan's call is the one above */
+};
+
+static void open_sequence(struct sequence *sequence, const struct headwise_attention_job *job,
+                          const struct headwise_ragged_entry *entry) {
+    headwise_ragged_call(&sequence->call, job->plan.call, entry->sequence, entry->first_pair);
+    sequence->job = (struct headwise_attention_job){
+        .n_threads = entry->n_threads,
+        .shared = job->shared + entry->at_shared,
+        .workers = job->workers,
+        .worker_stride = job->worker_stride,
+    };
+    struct headwise_plan *plan = &sequence->job.plan;
+    if (entry->n_threads > 1) {
+        headwise_plan_init(plan, &sequence->call, job->plan.kernels, entry->n_threads);
+    } else {
+        *plan = job->plan;
+        headwise_plan_narrow(plan, &sequence->call);
+    }
+}
+
+static int64_t count_tiles(const struct headwise_plan *plan) {
+    return plan->n_head_tasks * plan->n_tiles;
+}
+
+/* Multiply-adds of a task beside which finding its sequence (0.3 us) does not count. */
+enum { TASK_WORK = 256 * 1024 };
+
+/* Large sequences come first, then the others by the number of digits of their work: what is
+ * started last is short. */
+static int rank_of(const struct headwise_attention_job *job, int64_t b) {
+    const struct headwise_call *call = job->plan.call;
+    int64_t work = headwise_ragged_work(call, b);
+    if (headwise_ragged_threads(job, call, b) > 1)
+        return 0;
+    return work > 0 ? 1 + __builtin_clzll((unsigned long long)work) : 65;
+}
+
+static void sort_entries(const struct headwise_attention_job *job) {
+    const struct headwise_ragged *ragged = &job->plan.call->ragged;
+    int64_t ends[67] = {0}, pairs = 0; /* ends[r + 1] counts rank r, then ends[r] is its place */
+    for (int64_t b = 0; b < ragged->n_sequences; b++)
+        ends[rank_of(job, b) + 1]++;
+    for (int r = 0; r < 66; r++)
+        ends[r + 1] += ends[r];
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        job->ragged.entries[ends[rank_of(job, b)]++] = (struct headwise_ragged_entry){
+            .sequence = (int32_t)b,
+            .first_pair = pairs,
+            .n_threads = headwise_ragged_threads(job, job->plan.call, b)};
+        pairs = headwise_ragged_add_pairs(pairs, job->plan.call, b);
+    }
+}
+
+/* A small sequence: its tiles, of all heads, and how many of them make a task. */
+static int64_t place_small(const struct headwise_attention_job *job,
+                           struct headwise_ragged_entry *entry) {
+    const struct headwise_call *call = job->plan.call;
+    int64_t b = entry->sequence;
+    int64_t tiles =
+        job->plan.n_head_tasks *
+        headwise_ceil_div(headwise_ragged_queries(&call->ragged, b), job->plan.tile_queries);
+    double work = (double)headwise_ragged_work(call, b) * (double)call->n_heads *
+                  (double)(call->head_dim + call->value_dim);
+    double step = (double)TASK_WORK / (work + 1) * (double)tiles;
+    entry->step = (int32_t)fmax(1, fmin(step, fmin((double)tiles, INT32_MAX)));
+    return headwise_ceil_div(tiles, entry->step);
+}
+
+/* A large sequence: its tasks, and its part of what all large ones share. */
+static int64_t place_large(struct headwise_attention_job *job, struct headwise_ragged_entry *entry,
+                           int64_t *shared) {
+    struct sequence sequence;
+    open_sequence(&sequence, job, entry);
+    const struct headwise_plan *plan = &sequence.job.plan;
+    entry->step = 1;
+    entry->at_shared = *shared;
+    entry->first_tile = job->ragged.n_tiles;
+    job->ragged.n_tiles += count_tiles(plan);
+    headwise_take(shared, 1, plan->shared_floats);
+    return count_tiles(plan) * plan->n_splits;
+}
+
+void headwise_ragged_bind(struct headwise_attention_job *job, float *scratch) {
+    struct headwise_ragged_state *state = &job->ragged;
+    int64_t shared = 0;
+    state->entries = (struct headwise_ragged_entry *)(void *)scratch;
+    job->shared = scratch + state->table_floats;
+    sort_entries(job);
+    for (int64_t e = 0; e < job->plan.call->ragged.n_sequences; e++) {
+        struct headwise_ragged_entry *entry = &state->entries[e];
+        entry->first_task = state->n_tasks;
+        state->n_tasks +=
+            entry->n_threads > 1 ? place_large(job, entry, &shared) : place_small(job, entry);
+    }
+    job->workers = job->shared + shared;
+}
+
+/* The last of n entries that begins at or before index: the one it belongs to. */
+static const struct headwise_ragged_entry *find_entry(const struct headwise_attention_job *job,
+                                                      int64_t n, int64_t index, bool by_tile) {
+    const struct headwise_ragged_entry *entries = job->ragged.entries;
+    int64_t lo = 0, hi = n;
+    while (hi - lo > 1) {
+        int64_t middle = lo + (hi - lo) / 2;
+        if ((by_tile ? entries[middle].first_tile : entries[middle].first_task) <= index)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return &entries[lo];
+}
+
+static void attend_task(void *arg, int64_t index, int worker) {
+    const struct headwise_attention_job *job = arg;
+    struct sequence sequence;
+    const struct headwise_ragged_entry *entry =
+        find_entry(job, job->plan.call->ragged.n_sequences, index, false);
+    open_sequence(&sequence, job, entry);
+    const struct headwise_plan *plan = &sequence.job.plan;
+    int64_t first = (index - entry->first_task) * entry->step;
+    int64_t last = headwise_min(first + entry->step, count_tiles(plan) * plan->n_splits);
+    for (int64_t i = first; i < last; i++) {
+        if (plan->n_splits > 1)
+            headwise_split_task(&sequence.job, i, worker);
+        else
+            headwise_attend_task(&sequence.job, i, worker);
+    }
+}
+
+/* A tile of a large sequence; there is nothing to join where its keys are not split. */
+static void join_task(void *arg, int64_t index, int worker) {
+    const struct headwise_attention_job *job = arg;
+    struct sequence sequence;
+    const struct headwise_ragged_entry *entry = find_entry(job, job->ragged.n_large, index, true);
+    open_sequence(&sequence, job, entry);
+    if (sequence.job.plan.n_splits > 1)
+        headwise_join_task(&sequence.job, index - entry->first_tile, worker);
+}
+
+int headwise_ragged_phases(const struct headwise_attention_job *job,
+                           struct headwise_phase *phases) {
+    const struct headwise_ragged_state *state = &job->ragged;
+    void *arg = (void *)(uintptr_t)job;
+    int n = 0;
+    phases[n++] = (struct headwise_phase){state->n_tasks, attend_task, arg};
+    if (state->splits)
+        phases[n++] = (struct headwise_phase){state->n_tiles, join_task, arg};
+    return n;
+}
+
+bool headwise_ragged_is_tiny(const struct headwise_attention_job *job) {
+    const struct headwise_call *call = job->plan.call;
+    double columns = (double)call->n_heads * (double)(call->head_dim + call->value_dim);
+    return (double)job->ragged.work * columns < HEADWISE_TINY_WORK;
+}

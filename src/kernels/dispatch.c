@@ -1,0 +1,122 @@
+#include "kernels/dispatch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu.h"
+#include "base/error.h"
+
+struct tier {
+    const char *name;
+    const struct headwise_kernels *kernels; /* NULL: not built */
+    unsigned features;                      /* bits of cpu.h that it needs */
+};
+
+/* Indexed by enum headwise_isa, better tiers later within a processor family. */
+static const struct tier tiers[] = {
+    [HEADWISE_ISA_AUTO] = {"auto", NULL, 0},
+    [HEADWISE_ISA_SCALAR] = {"scalar", &headwise_kernels_scalar, 0},
+#ifdef HEADWISE_HAVE_AVX2
+    [HEADWISE_ISA_AVX2] = {"avx2", &headwise_kernels_avx2, HEADWISE_CPU_AVX2},
+#else
+    [HEADWISE_ISA_AVX2] = {"avx2", NULL, 0},
+#endif
+#ifdef HEADWISE_HAVE_AVX512
+    [HEADWISE_ISA_AVX512] = {"avx512", &headwise_kernels_avx512, HEADWISE_CPU_AVX512},
+#else
+    [HEADWISE_ISA_AVX512] = {"avx512", NULL, 0},
+#endif
+#ifdef HEADWISE_HAVE_NEON
+    [HEADWISE_ISA_NEON] = {"neon", &headwise_kernels_neon, HEADWISE_CPU_NEON},
+#else
+    [HEADWISE_ISA_NEON] = {"neon", NULL, 0},
+#endif
+};
+
+enum { N_TIERS = sizeof tiers / sizeof tiers[0] };
+
+static bool is_isa(enum headwise_isa isa) {
+    return (unsigned)isa < N_TIERS;
+}
+
+const char *headwise_isa_name(enum headwise_isa isa) {
+    return is_isa(isa) ? tiers[isa].name : "?";
+}
+
+enum headwise_status headwise_isa_from_name(enum headwise_isa *isa, const char *name) {
+    if (!isa || !name)
+        return headwise_fail(HEADWISE_ERR_INVALID, "isa_from_name: %s is NULL",
+                             isa ? "name" : "isa");
+    for (int i = 0; i < N_TIERS; i++) {
+        if (strcmp(name, tiers[i].name) == 0) {
+            *isa = (enum headwise_isa)i;
+            return HEADWISE_OK;
+        }
+    }
+    return headwise_fail(HEADWISE_ERR_INVALID,
+                         "\"%.40s\" is no tier: expected auto, scalar, avx2, avx512 or neon", name);
+}
+
+bool headwise_isa_built(enum headwise_isa isa) {
+    return is_isa(isa) && tiers[isa].kernels;
+}
+
+bool headwise_isa_usable(enum headwise_isa isa) {
+    return headwise_isa_built(isa) &&
+           (headwise_cpu_features() & tiers[isa].features) == tiers[isa].features;
+}
+
+enum headwise_isa headwise_isa_best(void) {
+    int best = HEADWISE_ISA_SCALAR;
+    for (int i = best + 1; i < N_TIERS; i++) {
+        if (headwise_isa_usable((enum headwise_isa)i))
+            best = i;
+    }
+    return (enum headwise_isa)best;
+}
+
+const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa) {
+    return headwise_isa_usable(isa) ? tiers[isa].kernels : NULL;
+}
+
+const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
+    unsigned features = headwise_cpu_features();
+#ifdef HEADWISE_HAVE_AVX512
+    if (isa == HEADWISE_ISA_AVX512 && (features & HEADWISE_CPU_VNNI))
+        return &headwise_dot_avx512;
+#endif
+#ifdef HEADWISE_HAVE_NEON
+    if (isa == HEADWISE_ISA_NEON && (features & HEADWISE_CPU_DOTPROD))
+        return &headwise_dot_neon;
+#endif
+    (void)isa;
+    (void)features;
+    return NULL;
+}
+
+enum headwise_status headwise_kernels_choose(const struct headwise_kernels **kernels,
+                                             enum headwise_isa isa) {
+    if (!is_isa(isa))
+        return headwise_fail(HEADWISE_ERR_INVALID, "isa: %d is no headwise_isa", (int)isa);
+    if (isa == HEADWISE_ISA_AUTO) {
+        const char *name = getenv("HEADWISE_ISA");
+        if (name && *name) {
+            enum headwise_status status = headwise_isa_from_name(&isa, name);
+            if (status != HEADWISE_OK)
+                return headwise_fail(status,
+                                     "HEADWISE_ISA: \"%.40s\" is no tier: expected auto, "
+                                     "scalar, avx2, avx512 or neon",
+                                     name);
+        }
+        if (isa == HEADWISE_ISA_AUTO)
+            isa = headwise_isa_best();
+    }
+    if (!headwise_isa_built(isa))
+        return headwise_fail(HEADWISE_ERR_UNSUPPORTED, "isa: %s is not in this build",
+                             headwise_isa_name(isa));
+    if (!headwise_isa_usable(isa))
+        return headwise_fail(HEADWISE_ERR_UNSUPPORTED, "isa: this processor cannot run %s",
+                             headwise_isa_name(isa));
+    *kernels = tiers[isa].kernels;
+    return HEADWISE_OK;
+}

@@ -1,0 +1,68 @@
+/* A weight matrix, packed once into the panels that the kernels read. */
+#ifndef HEADWISE_MATRIX_H
+#define HEADWISE_MATRIX_H
+
+#include "headwise/mha.h"
+#include "kernels/kernels.h"
+
+/* n columns (outputs) of k rows (inputs) in panels (kernels.h). */
+struct headwise_matrix {
+    void *panels;
+    float *bias;   /* padded to whole panels, zeros where there is none */
+    float *scales; /* I8: of each column, padded with zeros; else NULL */
+    enum headwise_dtype dtype;
+    bool dynamic; /* I8: its inputs are rounded to integers too (dynamic.h) */
+    int64_t k, n;
+    size_t panels_bytes, bias_bytes; /* scales take bias_bytes too */
+};
+
+/* Where the weights come from. */
+struct headwise_matrix_source {
+    const char *name; /* for errors */
+    const void *weights;
+    enum headwise_dtype dtype;
+    enum headwise_layout layout;
+    const float *scales; /* one per output, or NULL; checked */
+    const float *bias;   /* or NULL */
+};
+
+/* Floats between the rows of an output that whole panels are written to. */
+int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n);
+
+/* Packs weights of k inputs and n outputs (either may be 0) as dtype. HEADWISE_ERR_NO_MEMORY, or
+ * HEADWISE_ERR_INVALID: a weight does not fit; *matrix is zero. Else headwise_matrix_destroy frees
+ * it. */
+enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
+                                            const struct headwise_kernels *kernels,
+                                            const struct headwise_allocator *allocator,
+                                            const struct headwise_matrix_source *source,
+                                            enum headwise_dtype dtype, int64_t k, int64_t n);
+void headwise_matrix_destroy(struct headwise_matrix *matrix,
+                             const struct headwise_allocator *allocator);
+
+/* Copies row t (0 ... k-1) of the weights as f32, n floats: input t's weight in every output. */
+void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
+                         const struct headwise_kernels *kernels, int64_t t);
+
+/* Copies all of it as f32, k * n numbers in the layout. */
+void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
+                            const struct headwise_kernels *kernels, enum headwise_layout layout);
+
+/* A part of a product: k inputs from t on of n columns from c on, one panel or whole panels. */
+struct headwise_matrix_slice {
+    const struct headwise_matrix *matrix;
+    int64_t c, n, t, k;
+    bool resume;       /* continues the chains that y holds */
+    bool ends;         /* ends them: scales, then bias, follow */
+    const float *bias; /* of column c on, or NULL */
+};
+
+/* y = that part for m rows of x, in row panels of x_rows (kernels.h). buffer: k rows of the one
+ * panel as f32, or NULL: panels are read as they are, which is better for few rows, and x_rows
+ * is 1. The bits are the same. */
+void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
+                              const struct headwise_kernels *kernels, float *y, int64_t y_stride,
+                              const float *x, int64_t x_stride, int x_rows, int64_t m,
+                              float *buffer);
+
+#endif
