@@ -7,8 +7,8 @@
 #include "cases.h"
 #include "ceiling.h"
 #include "clock.h"
-#include "kernels/dispatch.h"
 #include "kernel_case.h"
+#include "kernels/dispatch.h"
 
 /* A sample is long enough for the clock's 25 ns not to show, where calls can be repeated. */
 static const double sample_s = 20e-6;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 int main(void) {
-    float x[3 * 4] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0}; /* 3 tokens: the third repeats the first */
+    float x[3 * 4] = {1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0}; /* token 2 repeats token 0 */
     float y[3 * 4], weights[2][3][3];                      /* of 2 heads, 3 queries, 3 keys */
     struct headwise_tensor q = headwise_tensor_brhc(x, HEADWISE_F32, 1, 3, 2, 2); /* = K = V */
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, 3, 2, 2);

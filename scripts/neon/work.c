@@ -28,7 +28,8 @@ static struct headwise_tensor random_tensor(int64_t heads, int64_t rows, int64_t
 }
 
 static headwise_cache *fill_cache(headwise_context *context, enum headwise_dtype dtype,
-                                  const struct headwise_tensor *k, const struct headwise_tensor *v) {
+                                  const struct headwise_tensor *k,
+                                  const struct headwise_tensor *v) {
     struct headwise_cache_config config = {.size = sizeof config,
                                            .n_sequences = 1,
                                            .n_kv_heads = k->size[1],
@@ -43,7 +44,8 @@ static headwise_cache *fill_cache(headwise_context *context, enum headwise_dtype
 
 int main(int argc, char **argv) {
     if (argc != 7) {
-        fprintf(stderr, "usage: work operator|cache|f16-cache REPETITIONS HEADS QUERIES KEYS DIM\n");
+        fprintf(stderr,
+                "usage: work operator|cache|f16-cache REPETITIONS HEADS QUERIES KEYS DIM\n");
         return 2;
     }
     int64_t repetitions = atoll(argv[2]), heads = atoll(argv[3]), head_dim = atoll(argv[6]);

@@ -1,11 +1,11 @@
-#include "base/alloc.h"
 #include "api/check.h"
 #include "api/check_layer.h"
+#include "api/operator.h"
+#include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "headwise/headwise.h"
 #include "layer/mha.h"
-#include "api/operator.h"
-#include "base/options.h"
 
 const char *headwise_version(void) {
     return HEADWISE_VERSION;

@@ -1,12 +1,12 @@
 #include <string.h>
 
-#include "base/alloc.h"
-#include "cache/cache.h"
 #include "api/check.h"
-#include "base/error.h"
-#include "headwise/headwise.h"
 #include "api/operator.h"
+#include "base/alloc.h"
+#include "base/error.h"
 #include "base/options.h"
+#include "cache/cache.h"
+#include "headwise/headwise.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 

@@ -1,6 +1,6 @@
-#include "cache/save.h"
 #include "api/check.h"
 #include "base/error.h"
+#include "cache/save.h"
 #include "headwise/headwise.h"
 
 static enum headwise_status check_buffer(const char *where, const void *buffer) {

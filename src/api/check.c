@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention/ragged.h"
 #include "base/alloc.h"
-#include "cache/cache.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "attention/ragged.h"
+#include "cache/cache.h"
 #include "tensors/tensor.h"
 
 static const char *const axis_names[4] = {"batch", "head", "row", "column"};

@@ -1,9 +1,9 @@
 /* Checks of caches, shared by the operator's and the layer's calls. */
-#include "cache/cache.h"
 #include "api/check.h"
-#include "base/error.h"
 #include "attention/mask.h"
 #include "attention/ragged.h"
+#include "base/error.h"
+#include "cache/cache.h"
 
 enum headwise_status headwise_check_sequence(const char *where, const headwise_cache *cache,
                                              int64_t sequence) {

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/alloc.h"
 #include "api/check.h"
-#include "layer/dynamic.h"
-#include "base/error.h"
-#include "layer/head_rows.h"
 #include "attention/ragged.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "layer/dynamic.h"
+#include "layer/head_rows.h"
 #include "positions/rotary.h"
 
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,

@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "cache/cache.h"
 #include "api/check.h"
+#include "attention/ragged.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "attention/ragged.h"
+#include "cache/cache.h"
 
 static enum headwise_status check_starts(const char *where, const char *name, const int32_t *starts,
                                          int64_t n_sequences, int64_t n_rows) {

@@ -1,11 +1,11 @@
-#include "base/alloc.h"
+#include "headwise/heads.h"
 #include "api/check.h"
 #include "api/check_layer.h"
-#include "heads/correlation.h"
+#include "base/alloc.h"
 #include "base/error.h"
-#include "heads/gram.h"
-#include "headwise/heads.h"
 #include "base/options.h"
+#include "heads/correlation.h"
+#include "heads/gram.h"
 
 /* q, k, v of headwise_mha_project: each NULL, or an output of these sizes. */
 static enum headwise_status check_projected(const headwise_mha *mha,

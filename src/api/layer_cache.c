@@ -1,8 +1,8 @@
 #include "api/check.h"
 #include "api/check_layer.h"
 #include "base/error.h"
-#include "headwise/cache.h"
 #include "base/options.h"
+#include "headwise/cache.h"
 
 static enum headwise_status check_rows(const char *where, const char *name,
                                        const headwise_context *context, const headwise_mha *mha,

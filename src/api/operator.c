@@ -1,8 +1,8 @@
 #include "api/operator.h"
 
 #include "attention/attention.h"
-#include "base/error.h"
 #include "attention/probe.h"
+#include "base/error.h"
 #include "tensors/tensor.h"
 
 static enum headwise_status check_components(const char *where, const char *name,

@@ -1,13 +1,13 @@
 #include <math.h>
 
-#include "base/alloc.h"
 #include "api/check.h"
+#include "base/alloc.h"
 #include "base/error.h"
-#include "headwise/positions.h"
 #include "base/options.h"
-#include "positions/tables.h"
+#include "headwise/positions.h"
 #include "positions/rotary.h"
 #include "positions/rotate.h"
+#include "positions/tables.h"
 #include "tensors/tensor.h"
 
 /* A number that must be finite and above least; 0 stands for its default. */

@@ -1,13 +1,13 @@
 #include <string.h>
 
-#include "base/alloc.h"
 #include "api/check_layer.h"
-#include "kernels/dispatch.h"
-#include "base/error.h"
-#include "headwise/prune.h"
-#include "base/options.h"
 #include "attention/plan.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/options.h"
 #include "heads/prune.h"
+#include "headwise/prune.h"
+#include "kernels/dispatch.h"
 
 static bool is_among(const int64_t *numbers, int64_t n, int64_t number) {
     for (int64_t i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
-#include "api/check_layer.h"
-#include "base/error.h"
 #include "headwise/ragged.h"
-#include "layer/mha.h"
+#include "api/check_layer.h"
 #include "api/operator.h"
+#include "base/error.h"
+#include "layer/mha.h"
 
 enum headwise_status
 headwise_attention_ragged(headwise_context *context, const struct headwise_tensor *y,

@@ -1,10 +1,10 @@
 /* Sequences of a cache, each with rows of its own. */
-#include "cache/cache.h"
 #include "api/check.h"
 #include "api/check_layer.h"
-#include "base/error.h"
-#include "layer/mha.h"
 #include "api/operator.h"
+#include "base/error.h"
+#include "cache/cache.h"
+#include "layer/mha.h"
 #include "tensors/tensor.h"
 
 /* Rows that belong to sequences of a cache, with the options of the call that reads them. */

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "attention/block.h"
 #include "attention/mask.h"
 #include "attention/probe.h"
 #include "attention/ragged.h"
-#include "tensors/rows.h"
 #include "attention/statistics.h"
+#include "base/alloc.h"
+#include "tensors/rows.h"
 #include "tensors/tensor.h"
 
 /* Which tile a task works on. Later tiles come first: under a causal mask they are the longest. */

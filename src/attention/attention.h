@@ -2,9 +2,9 @@
 #ifndef HEADWISE_SRC_ATTENTION_H
 #define HEADWISE_SRC_ATTENTION_H
 
+#include "attention/plan.h"
 #include "context/context.h"
 #include "context/parallel.h"
-#include "attention/plan.h"
 
 /* What a ragged call's plan has in addition. */
 struct headwise_ragged_state {

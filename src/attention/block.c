@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "attention/mask.h"
 #include "attention/operands.h"
 #include "attention/probe.h"
-#include "tensors/rows.h"
 #include "attention/statistics.h"
+#include "base/alloc.h"
+#include "tensors/rows.h"
 #include "tensors/tensor.h"
 
 /* Positions in the block that rows r0 ... r1-1 see, as far as that follows from positions alone. */

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/alloc.h"
 #include "attention/statistics.h"
+#include "base/alloc.h"
 
 /* Rows that share one packing of a key block. Packing costs about 0.2 ns per element and is used by
  * every row; beyond this many rows it is below 3 % of the products. */

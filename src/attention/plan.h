@@ -3,8 +3,8 @@
 #define HEADWISE_PLAN_H
 
 #include "attention/call.h"
-#include "kernels/kernels.h"
 #include "attention/mask.h"
+#include "kernels/kernels.h"
 
 /* Row stride of a tile of scores: a key block, and a cache line more, so that rows do not fall into
  * the same cache sets (a power of two costs 60 % of the speed of the values product). */

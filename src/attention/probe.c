@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "attention/ragged.h"
+#include "base/alloc.h"
 
 /* Of a cache line. */
 enum { LINE_FLOATS = 16 };

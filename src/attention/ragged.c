@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/alloc.h"
 #include "attention/mask.h"
+#include "base/alloc.h"
 #include "tensors/tensor.h"
 
 int64_t headwise_ragged_work(const struct headwise_call *call, int64_t b) {

@@ -1,8 +1,8 @@
 /* The table of a ragged call's tasks, and the tasks. */
 #include <math.h>
 
-#include "base/alloc.h"
 #include "attention/ragged.h"
+#include "base/alloc.h"
 
 /* A sequence at work. */
 struct sequence {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "attention/mask.h"
+#include "base/alloc.h"
 
 static struct headwise_row_state *row_states(const struct headwise_tile *tile) {
     return (struct headwise_row_state *)(void *)(tile->worker + tile->plan->at_stats);

@@ -2,4 +2,5 @@
 
 #define headwise_softmax_simd headwise_softmax_avx2
 #include "x86/exponentiate.h"
+/* defines what the next one calls */
 #include "simd/softmax.h"

@@ -1,8 +1,8 @@
 /* New rows on their way into the panels of a cache. */
-#include "base/alloc.h"
-#include "cache/cache.h"
 #include "attention/plan.h"
 #include "attention/ragged.h"
+#include "base/alloc.h"
+#include "cache/cache.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 

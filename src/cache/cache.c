@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "attention/plan.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "attention/plan.h"
 
 /* A byte count of a layout, 0 or more; -1 once something overflowed. */
 static int64_t take_bytes(int64_t *total, int64_t rows, int64_t columns, int64_t size) {

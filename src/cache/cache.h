@@ -3,8 +3,8 @@
 #define HEADWISE_SRC_CACHE_H
 
 #include "context/context.h"
-#include "headwise/ragged.h"
 #include "context/parallel.h"
+#include "headwise/ragged.h"
 
 /* Where the parts of one block of one kv head lie, in bytes from its beginning. Each part is a
  * multiple of HEADWISE_ALIGNMENT long.

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "kernels/dispatch.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "context/quota.h"
+#include "kernels/dispatch.h"
 
 enum { MAX_THREADS = 1024 };
 

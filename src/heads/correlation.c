@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention/mask.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "context/parallel.h"
 #include "heads/float64.h"
 #include "headwise/attention.h"
-#include "attention/mask.h"
-#include "context/parallel.h"
 #include "tensors/tensor.h"
 
 /* Floats of weights, and of scores, that a block of queries may take: 4 MB each. The number of

@@ -1,8 +1,8 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "headwise/heads.h"
 #include "base/options.h"
+#include "headwise/heads.h"
 
 static enum headwise_status check_limits(const struct headwise_twin_limits *limits,
                                          const double *correlation) {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu.h"
 #include "base/error.h"
+#include "kernels/cpu.h"
 
 struct tier {
     const char *name;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "attention/plan.h"
 #include "base/alloc.h"
 #include "kernels/dispatch.h"
-#include "attention/plan.h"
 
 /* Rows from which multiplying bytes, for which panels are interleaved, beats f32. */
 enum { DOT_ROWS = 8 };

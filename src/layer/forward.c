@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "attention/probe.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "attention/probe.h"
 
 /* Whether row number b * size[2] + r of the flattened tensor lies at that many row strides. */
 static bool is_flat_f32(const struct headwise_tensor *t) {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "attention/plan.h"
 #include "base/alloc.h"
 #include "layer/dynamic.h"
-#include "attention/plan.h"
 
 /* A task's share of x, at most BLOCK_ROWS rows (a multiple of every tier's tile) of SLICE_K inputs,
  * stays in the L2 cache (1.25 MB), a pass of BLOCK_K inputs over a panel (32 KB at 32 columns) in

@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "context/context.h"
 #include "base/error.h"
-#include "positions/exact.h"
+#include "context/context.h"
 #include "context/parallel.h"
+#include "positions/exact.h"
 
 #define PI 3.14159265358979323846
 

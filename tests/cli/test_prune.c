@@ -177,8 +177,8 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
                 "--layer", "0", "--keep", "1", "-o", "out");
     cli_refuses("prune: option --input is missing", "prune", "--weights", SENTENCE, "--drop", "1",
                 "-o", "out");
-    cli_refuses("heads[0] is 9, which the layer does not have", "prune", "--model", path, "--layer", "0", "--drop",
-                "9", "-o", "out");
+    cli_refuses("heads[0] is 9, which the layer does not have", "prune", "--model", path, "--layer",
+                "0", "--drop", "9", "-o", "out");
 #undef LAYER
 }
 

@@ -13,7 +13,8 @@
  * base off every vector alignment instead, and the bytes of the gap are checked for writes.
  * Filled with GUARD_BYTE. size_bytes may be 0.
  * HEADWISE_TEST_SLACK=32 in the environment adds that much to the shift: for qemu-x86_64 7.2, whose
- * masked AVX2 loads touch the whole vector where a processor touches the lanes of the mask alone. */
+ * masked AVX2 loads touch the whole vector where a processor touches the lanes of the mask alone.
+ */
 void *guard_alloc(size_t size_bytes, size_t shift_bytes);
 
 /* The same, beginning shift_bytes after an unreadable page: catches reads before the buffer. */

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guard.h"
 #include "context/quota.h"
+#include "guard.h"
 #include "runner.h"
 
 static char root[] = "/tmp/headwise-quota-XXXXXX";

@@ -1,7 +1,7 @@
 /* How keys are shared out where there are fewer tiles than threads: by the blocks that a tile
  * meets, evenly, wherever its window lies. */
-#include "base/alloc.h"
 #include "attention/plan.h"
+#include "base/alloc.h"
 #include "runner.h"
 #include "tier.h"
 
