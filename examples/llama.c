@@ -18,12 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <headwise-io/model.h>
+#include <headwise-io/checkpoint.h>
 #include <headwise/headwise.h>
 #include <jansson.h>
 
 struct block {
-    headwise_model_layer *attention;
+    headwise_checkpoint_layer *attention;
     headwise_cache *cache;
     float *attention_norm, *mlp_norm; /* [dim] */
     float *gate, *up, *down;          /* [hidden][dim], [hidden][dim], [dim][hidden] */
@@ -37,7 +37,7 @@ struct token {
 
 struct llama {
     headwise_context *context;
-    headwise_model *model;
+    headwise_checkpoint *model;
     int64_t dim, hidden, n_blocks, n_tokens, n_positions, bos, eos;
     double eps;
     struct block *blocks;
@@ -86,15 +86,15 @@ static float *read_tensor(const struct llama *m, int64_t rows, int64_t columns, 
     va_end(args);
     int64_t shape[2] = {rows ? rows : columns, columns};
     float *values = allocate(shape[0] * (rows ? columns : 1), sizeof *values);
-    check_io(headwise_model_read_f32(values, m->model, name, rows ? 2 : 1, shape));
+    check_io(headwise_checkpoint_read_f32(values, m->model, name, rows ? 2 : 1, shape));
     return values;
 }
 
 static void load_block(struct llama *m, int64_t i) {
     struct block *b = &m->blocks[i];
     int n = (int)i;
-    check_io(headwise_model_layer_create(&b->attention, m->model, m->context, NULL, i));
-    const headwise_mha *mha = headwise_model_layer_mha(b->attention);
+    check_io(headwise_checkpoint_layer_create(&b->attention, m->model, m->context, NULL, i));
+    const headwise_mha *mha = headwise_checkpoint_layer_mha(b->attention);
     struct headwise_cache_config config = {
         .size = sizeof config,
         .n_sequences = 1,
@@ -114,31 +114,31 @@ static void load_model(struct llama *m, const char *folder) {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3"};
     bool known = false;
     check(headwise_context_create(&m->context, NULL));
-    const struct headwise_model_options options = {.size = sizeof options,
-                                                   .weights = HEADWISE_MODEL_WEIGHTS_STORED};
-    check_io(headwise_model_open(&m->model, folder, &options));
+    const struct headwise_checkpoint_options options = {
+        .size = sizeof options, .weights = HEADWISE_CHECKPOINT_WEIGHTS_STORED};
+    check_io(headwise_checkpoint_open(&m->model, folder, &options));
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        known = known || strcmp(headwise_model_family(m->model), families[i]) == 0;
+        known = known || strcmp(headwise_checkpoint_family(m->model), families[i]) == 0;
     if (!known)
         die("%s: is a %s model, expected one with Llama's blocks", folder,
-            headwise_model_family(m->model));
-    check_io(headwise_model_integer(m->model, "hidden_size", &m->dim));
-    check_io(headwise_model_integer(m->model, "intermediate_size", &m->hidden));
-    check_io(headwise_model_integer(m->model, "vocab_size", &m->n_tokens));
-    check_io(headwise_model_integer(m->model, "max_position_embeddings", &m->n_positions));
-    check_io(headwise_model_integer(m->model, "bos_token_id", &m->bos));
-    check_io(headwise_model_integer(m->model, "eos_token_id", &m->eos));
-    check_io(headwise_model_number(m->model, "rms_norm_eps", &m->eps));
+            headwise_checkpoint_family(m->model));
+    check_io(headwise_checkpoint_integer(m->model, "hidden_size", &m->dim));
+    check_io(headwise_checkpoint_integer(m->model, "intermediate_size", &m->hidden));
+    check_io(headwise_checkpoint_integer(m->model, "vocab_size", &m->n_tokens));
+    check_io(headwise_checkpoint_integer(m->model, "max_position_embeddings", &m->n_positions));
+    check_io(headwise_checkpoint_integer(m->model, "bos_token_id", &m->bos));
+    check_io(headwise_checkpoint_integer(m->model, "eos_token_id", &m->eos));
+    check_io(headwise_checkpoint_number(m->model, "rms_norm_eps", &m->eps));
     if (m->dim < 1 || m->hidden < 1 || m->n_tokens < 1 || m->n_positions < 1 ||
         (m->dim | m->hidden | m->n_tokens | m->n_positions) >> 31)
         die("%s: a size in config.json is out of range", folder);
-    m->n_blocks = headwise_model_n_layers(m->model, NULL);
+    m->n_blocks = headwise_checkpoint_n_layers(m->model, NULL);
     m->blocks = allocate(m->n_blocks, sizeof *m->blocks);
     for (int64_t i = 0; i < m->n_blocks; i++)
         load_block(m, i);
     m->norm = read_tensor(m, 0, m->dim, "model.norm.weight");
     m->embedding = read_tensor(m, m->n_tokens, m->dim, "model.embed_tokens.weight");
-    m->head = headwise_model_tensor(m->model, "lm_head.weight")
+    m->head = headwise_checkpoint_tensor(m->model, "lm_head.weight")
                   ? read_tensor(m, m->n_tokens, m->dim, "lm_head.weight")
                   : m->embedding;
     m->x = allocate(m->n_positions * m->dim, sizeof(float));
@@ -198,9 +198,9 @@ static const float *forward(struct llama *m, const int64_t *ids, int64_t n) {
         struct block *b = &m->blocks[i];
         for (int64_t r = 0; r < n; r++)
             rms_norm(m, m->y + r * m->dim, m->x + r * m->dim, b->attention_norm);
-        check(headwise_mha_forward_cached(m->context, headwise_model_layer_mha(b->attention), &out,
-                                          &in, b->cache, 0,
-                                          headwise_model_layer_options(b->attention)));
+        check(headwise_mha_forward_cached(m->context, headwise_checkpoint_layer_mha(b->attention),
+                                          &out, &in, b->cache, 0,
+                                          headwise_checkpoint_layer_options(b->attention)));
         for (int64_t r = 0; r < n; r++) {
             for (int64_t c = r * m->dim; c < (r + 1) * m->dim; c++)
                 m->x[c] += m->z[c];

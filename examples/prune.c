@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <headwise-io/model.h>
+#include <headwise-io/checkpoint.h>
 #include <headwise/headwise.h>
 
 enum { MOST_HEADS = 64 };
@@ -208,14 +208,14 @@ static void read_input(struct work *w, const char *path, const char *name) {
 
 /* Opens the layer's matrices; it must be small enough for this program, and, where it is to be
  * saved, be nothing but matrices and biases. */
-static void open_layer(struct work *w, const headwise_model_layer *layer, bool is_saved) {
-    const struct headwise_mha_config *config = headwise_model_layer_config(layer);
+static void open_layer(struct work *w, const headwise_checkpoint_layer *layer, bool is_saved) {
+    const struct headwise_mha_config *config = headwise_checkpoint_layer_config(layer);
     if (config->n_heads > MOST_HEADS)
         fail("a layer of more than 64 heads");
     if (is_saved && (config->rotary || config->q_norm || config->k_norm))
         fail("a layer with rotary or norms has more than the file can hold");
     check(headwise_mha_create(&w->mha, w->context, config));
-    w->options = *headwise_model_layer_options(layer);
+    w->options = *headwise_checkpoint_layer_options(layer);
     w->heads = headwise_mha_n_heads(w->mha);
 }
 
@@ -223,13 +223,13 @@ int main(int argc, char **argv) {
     struct work w = {0};
     int64_t order[MOST_HEADS], heirs[MOST_HEADS];
     double foretold[MOST_HEADS];
-    headwise_model *model = NULL;
-    headwise_model_layer *layer = NULL;
+    headwise_checkpoint *model = NULL;
+    headwise_checkpoint_layer *layer = NULL;
     if (argc != 6 && argc != 7)
         fail("usage: prune MODEL LAYER INPUT.safetensors TENSOR COUNT [OUT.safetensors]");
     check(headwise_context_create(&w.context, NULL));
-    check_io(headwise_model_open(&model, argv[1], NULL));
-    check_io(headwise_model_layer_read(&layer, model, w.context, NULL, atoi(argv[2])));
+    check_io(headwise_checkpoint_open(&model, argv[1], NULL));
+    check_io(headwise_checkpoint_layer_read(&layer, model, w.context, NULL, atoi(argv[2])));
     open_layer(&w, layer, argc == 7);
     read_input(&w, argv[3], argv[4]);
     int64_t n = atoi(argv[5]);
@@ -247,8 +247,8 @@ int main(int argc, char **argv) {
     free(w.whole);
     free(w.x.data);
     headwise_mha_destroy(w.mha);
-    headwise_model_layer_destroy(layer);
-    headwise_model_close(model);
+    headwise_checkpoint_layer_destroy(layer);
+    headwise_checkpoint_close(model);
     headwise_context_destroy(w.context);
     return 0;
 }

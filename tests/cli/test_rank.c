@@ -1,5 +1,5 @@
 /* tools/rank.c against matrices of known rank. */
-#include "rank.h"
+#include "inspect/rank.h"
 
 #include <float.h>
 #include <math.h>

@@ -25,17 +25,18 @@ const char *models_vectors(const char *name) {
     return folder != NULL && folder[0] != '\0' ? join(folder, name) : NULL;
 }
 
-headwise_model *models_open(const char *path, const struct headwise_model_options *options) {
-    headwise_model *model = NULL;
-    if (headwise_model_open(&model, path, options) != HEADWISE_OK)
+headwise_checkpoint *models_open(const char *path,
+                                 const struct headwise_checkpoint_options *options) {
+    headwise_checkpoint *model = NULL;
+    if (headwise_checkpoint_open(&model, path, options) != HEADWISE_OK)
         fail_msg("%s", headwise_io_last_error());
     return model;
 }
 
-headwise_model_layer *models_layer(headwise_model *model, headwise_context *context,
-                                   const char *part, int64_t index) {
-    headwise_model_layer *layer = NULL;
-    if (headwise_model_layer_create(&layer, model, context, part, index) != HEADWISE_OK)
+headwise_checkpoint_layer *models_layer(headwise_checkpoint *model, headwise_context *context,
+                                        const char *part, int64_t index) {
+    headwise_checkpoint_layer *layer = NULL;
+    if (headwise_checkpoint_layer_create(&layer, model, context, part, index) != HEADWISE_OK)
         fail_msg("%s", headwise_io_last_error());
     return layer;
 }
@@ -77,10 +78,10 @@ float *models_floats(const headwise_safetensors *file, const char *name, int64_t
     return values;
 }
 
-float *models_run(headwise_context *context, const headwise_model_layer *layer, const float *x,
+float *models_run(headwise_context *context, const headwise_checkpoint_layer *layer, const float *x,
                   int64_t batch, int64_t rows, const float *memory, int64_t memory_rows,
                   const struct headwise_attention_options *options) {
-    const headwise_mha *mha = headwise_model_layer_mha(layer);
+    const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
     int64_t n = rows / batch, d_out = headwise_mha_d_out(mha);
     float *y = guard_floats((size_t)(rows * d_out));
     struct headwise_tensor tx =
@@ -89,7 +90,7 @@ float *models_run(headwise_context *context, const headwise_model_layer *layer, 
     struct headwise_tensor tm = headwise_tensor_brhc(
         memory, HEADWISE_F32, batch, memory_rows / batch, 1, headwise_mha_d_memory(mha));
     if (options == NULL)
-        options = headwise_model_layer_options(layer);
+        options = headwise_checkpoint_layer_options(layer);
     if (headwise_mha_forward(context, mha, &ty, &tx, memory != NULL ? &tm : NULL, options) !=
         HEADWISE_OK)
         fail_msg("%s", headwise_last_error());

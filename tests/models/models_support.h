@@ -4,7 +4,7 @@
 
 #include "cmocka_headers.h"
 
-#include "headwise-io/model.h"
+#include "headwise-io/checkpoint.h"
 
 /* The path of name in the folder that make_checkpoints.py wrote; in the vectors folder, or NULL
  * where HEADWISE_VECTORS is not set. Freed with the test. */
@@ -12,9 +12,10 @@ const char *models_checkpoint(const char *name);
 const char *models_vectors(const char *name);
 
 /* The model and layer must open; options may be NULL. The caller closes them. */
-headwise_model *models_open(const char *path, const struct headwise_model_options *options);
-headwise_model_layer *models_layer(headwise_model *model, headwise_context *context,
-                                   const char *part, int64_t index);
+headwise_checkpoint *models_open(const char *path,
+                                 const struct headwise_checkpoint_options *options);
+headwise_checkpoint_layer *models_layer(headwise_checkpoint *model, headwise_context *context,
+                                        const char *part, int64_t index);
 
 /* A tensor of a file as doubles, or as guarded floats; it must be there. Sets the number of rows
  * and columns of its last two axes, where not NULL; further axes count as rows. */
@@ -27,7 +28,7 @@ headwise_safetensors *models_file(const char *path);
 
 /* y (guarded) of a layer for batch inputs of rows / batch rows each; memory may be NULL. options
  * NULL: the layer's own. */
-float *models_run(headwise_context *context, const headwise_model_layer *layer, const float *x,
+float *models_run(headwise_context *context, const headwise_checkpoint_layer *layer, const float *x,
                   int64_t batch, int64_t rows, const float *memory, int64_t memory_rows,
                   const struct headwise_attention_options *options);
 

@@ -259,18 +259,19 @@ static void test_wrong(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     for (size_t i = 0; i < TEST_COUNT(wrongs); i++) {
         const struct wrong *wrong = &wrongs[i];
-        headwise_model *untouched = (headwise_model *)&wrongs, *model = untouched;
+        headwise_checkpoint *untouched = (headwise_checkpoint *)&wrongs, *model = untouched;
         enum headwise_status status =
-            headwise_model_open(&model, models_checkpoint(wrong->folder), NULL);
+            headwise_checkpoint_open(&model, models_checkpoint(wrong->folder), NULL);
         if (wrong->at_open) {
             assert_ptr_equal(model, untouched);
         } else {
             if (status != HEADWISE_OK)
                 fail_msg("%s", headwise_io_last_error());
-            headwise_model_layer *none = (headwise_model_layer *)&wrongs, *layer = none;
-            status = headwise_model_layer_create(&layer, model, context, wrong->part, wrong->layer);
+            headwise_checkpoint_layer *none = (headwise_checkpoint_layer *)&wrongs, *layer = none;
+            status =
+                headwise_checkpoint_layer_create(&layer, model, context, wrong->part, wrong->layer);
             assert_ptr_equal(layer, none);
-            headwise_model_close(model);
+            headwise_checkpoint_close(model);
         }
         if (status != wrong->status)
             fail_msg("%s: status %d, expected %d: %s", wrong->folder, (int)status,
@@ -283,9 +284,9 @@ static void test_wrong(enum headwise_isa isa) {
 /* A layer that is missing does not spoil the others. */
 static void test_rest(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
-    headwise_model *model = models_open(models_checkpoint("bad_missing"), NULL);
-    headwise_model_layer_destroy(models_layer(model, context, NULL, 1));
-    headwise_model_close(model);
+    headwise_checkpoint *model = models_open(models_checkpoint("bad_missing"), NULL);
+    headwise_checkpoint_layer_destroy(models_layer(model, context, NULL, 1));
+    headwise_checkpoint_close(model);
     headwise_context_destroy(context);
 }
 
@@ -298,47 +299,51 @@ static void expect_invalid(enum headwise_status status, const char *says) {
 static void test_arguments(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     const char *path = models_checkpoint("llama");
-    headwise_model *model = NULL;
-    headwise_model_layer *layer = NULL;
-    struct headwise_model_options options = {.size = sizeof(options)}, wrong = options;
-    expect_invalid(headwise_model_open(NULL, path, NULL), "model_open: model is NULL");
-    expect_invalid(headwise_model_open(&model, NULL, NULL), "model_open: path is NULL");
+    headwise_checkpoint *model = NULL;
+    headwise_checkpoint_layer *layer = NULL;
+    struct headwise_checkpoint_options options = {.size = sizeof(options)}, wrong = options;
+    expect_invalid(headwise_checkpoint_open(NULL, path, NULL), "model_open: model is NULL");
+    expect_invalid(headwise_checkpoint_open(&model, NULL, NULL), "model_open: path is NULL");
     wrong.size = 0;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "size is 0");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "size is 0");
     wrong.size = sizeof(wrong) + 1;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "expected at most");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "expected at most");
     wrong = options;
     wrong.family = "lama";
-    expect_invalid(headwise_model_open(&model, path, &wrong), "\"lama\" is not known");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "\"lama\" is not known");
     wrong = options;
     wrong.overrides = "{\"rope_theta\": }";
-    expect_invalid(headwise_model_open(&model, path, &wrong), "overrides: is not usable JSON");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "overrides: is not usable JSON");
     wrong.overrides = "[1]";
-    expect_invalid(headwise_model_open(&model, path, &wrong), "overrides: is no JSON object");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "overrides: is no JSON object");
     wrong = options;
     wrong.n_heads = -1;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "n_heads is -1, expected 0 or more");
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong),
+                   "n_heads is -1, expected 0 or more");
     wrong = options;
-    wrong.rotary = (enum headwise_model_rotary)3;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "rotary is 3");
-    wrong.rotary = HEADWISE_MODEL_ROTARY_AUTO;
-    wrong.weights = (enum headwise_model_weights)6;
-    expect_invalid(headwise_model_open(&model, path, &wrong), "weights is 6, expected 0 to 5");
+    wrong.rotary = (enum headwise_checkpoint_rotary)3;
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "rotary is 3");
+    wrong.rotary = HEADWISE_CHECKPOINT_ROTARY_AUTO;
+    wrong.weights = (enum headwise_checkpoint_weights)6;
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "weights is 6, expected 0 to 5");
     assert_null(model);
     model = models_open(path, &options);
-    expect_invalid(headwise_model_layer_create(NULL, model, context, NULL, 0), "layer is NULL");
-    expect_invalid(headwise_model_layer_create(&layer, NULL, context, NULL, 0), "model is NULL");
-    expect_invalid(headwise_model_layer_create(&layer, model, NULL, NULL, 0), "context is NULL");
-    expect_invalid(headwise_model_layer_create(&layer, model, context, "cross", 0),
+    expect_invalid(headwise_checkpoint_layer_create(NULL, model, context, NULL, 0),
+                   "layer is NULL");
+    expect_invalid(headwise_checkpoint_layer_create(&layer, NULL, context, NULL, 0),
+                   "model is NULL");
+    expect_invalid(headwise_checkpoint_layer_create(&layer, model, NULL, NULL, 0),
+                   "context is NULL");
+    expect_invalid(headwise_checkpoint_layer_create(&layer, model, context, "cross", 0),
                    "no part \"cross\", expected one as \"self\"");
-    expect_invalid(headwise_model_layer_create(&layer, model, context, NULL, 2),
+    expect_invalid(headwise_checkpoint_layer_create(&layer, model, context, NULL, 2),
                    "no self layer 2, expected 0 to 1");
-    expect_invalid(headwise_model_layer_create(&layer, model, context, NULL, -1), "layer -1");
+    expect_invalid(headwise_checkpoint_layer_create(&layer, model, context, NULL, -1), "layer -1");
     assert_null(layer);
-    assert_int_equal(headwise_model_n_layers(model, "cross"), 0);
-    headwise_model_close(model);
-    headwise_model_close(NULL);
-    headwise_model_layer_destroy(NULL);
+    assert_int_equal(headwise_checkpoint_n_layers(model, "cross"), 0);
+    headwise_checkpoint_close(model);
+    headwise_checkpoint_close(NULL);
+    headwise_checkpoint_layer_destroy(NULL);
     headwise_context_destroy(context);
 }
 

@@ -68,7 +68,7 @@ static const struct {
 };
 
 /* A layer's output against the file's, and the number of outputs compared. */
-static size_t check_layer(headwise_context *context, headwise_model *model,
+static size_t check_layer(headwise_context *context, headwise_checkpoint *model,
                           const headwise_safetensors *expected, const char *part, int64_t index) {
     char stem[64], name[80];
     int64_t rows, columns, memory_rows = 0;
@@ -83,16 +83,16 @@ static size_t check_layer(headwise_context *context, headwise_model *model,
     bool is_cross = headwise_safetensors_find(expected, name) != NULL;
     if (is_cross)
         memory = models_floats(expected, name, &memory_rows, NULL);
-    headwise_model_layer *layer = models_layer(model, context, part, index);
-    assert_int_equal(headwise_model_layer_is_cross(layer), is_cross);
-    assert_int_equal(headwise_mha_d_out(headwise_model_layer_mha(layer)), columns);
+    headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
+    assert_int_equal(headwise_checkpoint_layer_is_cross(layer), is_cross);
+    assert_int_equal(headwise_mha_d_out(headwise_checkpoint_layer_mha(layer)), columns);
     float *y = models_run(context, layer, x, 1, rows, memory, memory_rows, NULL);
     for (int64_t i = 0; i < rows * columns; i++) {
         assert_true(bound[i] > 0 && bound[i] < 5e-3); /* outputs are around 1 */
         compare_expect((double)y[i], want[i], bound[i], "%s %selement %" PRId64,
-                       headwise_model_family(model), stem, i);
+                       headwise_checkpoint_family(model), stem, i);
     }
-    headwise_model_layer_destroy(layer);
+    headwise_checkpoint_layer_destroy(layer);
     return (size_t)(rows * columns);
 }
 
@@ -100,16 +100,17 @@ static size_t check_layer(headwise_context *context, headwise_model *model,
 static void check_model(headwise_context *context, const char *folder, const char *family,
                         const char *parts) {
     size_t n_compared = 0, n_layers = 0, n_part = 0;
-    headwise_model *model = models_open(models_checkpoint(folder), NULL);
+    headwise_checkpoint *model = models_open(models_checkpoint(folder), NULL);
     char path[64], list[64] = "";
     snprintf(path, sizeof(path), "%s/expected.safetensors", folder);
     headwise_safetensors *expected = models_file(models_checkpoint(path));
-    assert_string_equal(headwise_model_family(model), family);
-    for (const char *part; (part = headwise_model_part_name(model, n_part)) != NULL; n_part++) {
+    assert_string_equal(headwise_checkpoint_family(model), family);
+    for (const char *part; (part = headwise_checkpoint_part_name(model, n_part)) != NULL;
+         n_part++) {
         if (n_part > 0)
             strcat(list, " ");
         strcat(list, part);
-        for (int64_t i = 0; i < headwise_model_n_layers(model, part); i++, n_layers++)
+        for (int64_t i = 0; i < headwise_checkpoint_n_layers(model, part); i++, n_layers++)
             n_compared += check_layer(context, model, expected, part, i);
     }
     assert_string_equal(list, parts);
@@ -121,7 +122,7 @@ static void check_model(headwise_context *context, const char *folder, const cha
     assert_int_equal(n_layers, n_outputs);
     assert_true(n_compared > 0);
     headwise_safetensors_close(expected);
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 static void test_families(enum headwise_isa isa) {
@@ -146,12 +147,12 @@ static void test_complete(enum headwise_isa isa) {
     }
     fclose(file);
     assert_int_equal(n, TEST_COUNT(checkpoints));
-    for (size_t f = 0; headwise_model_family_name(f) != NULL; f++) {
+    for (size_t f = 0; headwise_checkpoint_family_name(f) != NULL; f++) {
         bool found = false;
         for (size_t i = 0; i < n; i++)
-            found |= strcmp(checkpoints[i].family, headwise_model_family_name(f)) == 0;
+            found |= strcmp(checkpoints[i].family, headwise_checkpoint_family_name(f)) == 0;
         if (!found)
-            fail_msg("no checkpoint of family %s", headwise_model_family_name(f));
+            fail_msg("no checkpoint of family %s", headwise_checkpoint_family_name(f));
     }
 }
 
@@ -159,11 +160,11 @@ static void test_complete(enum headwise_isa isa) {
 static void test_lifetime(enum headwise_isa isa) {
     int64_t rows;
     headwise_context *context = call_context(isa, 1);
-    headwise_model *model = models_open(models_checkpoint("llama"), NULL);
-    headwise_model_layer *first = models_layer(model, context, NULL, 0);
-    headwise_model_layer *second = models_layer(model, context, "self", 1);
-    headwise_model_close(model);
-    headwise_model_layer_destroy(second);
+    headwise_checkpoint *model = models_open(models_checkpoint("llama"), NULL);
+    headwise_checkpoint_layer *first = models_layer(model, context, NULL, 0);
+    headwise_checkpoint_layer *second = models_layer(model, context, "self", 1);
+    headwise_checkpoint_close(model);
+    headwise_checkpoint_layer_destroy(second);
     headwise_safetensors *expected = models_file(models_checkpoint("llama/expected.safetensors"));
     float *x = models_floats(expected, "self.0.x", &rows, NULL);
     double *want = models_doubles(expected, "self.0.y", NULL, NULL);
@@ -172,7 +173,7 @@ static void test_lifetime(enum headwise_isa isa) {
     for (int64_t i = 0; i < rows * 16; i++)
         compare_expect((double)y[i], want[i], bound[i], "element %" PRId64, i);
     headwise_safetensors_close(expected);
-    headwise_model_layer_destroy(first);
+    headwise_checkpoint_layer_destroy(first);
     headwise_context_destroy(context);
 }
 

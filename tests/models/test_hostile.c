@@ -79,22 +79,24 @@ static const char *const values[] = {
 
 /* Opens the model and makes all its layers. Returns whether anything failed. */
 static bool try_model(headwise_context *context, const char *folder, const char *overrides) {
-    struct headwise_model_options options = {.size = sizeof(options), .overrides = overrides};
-    headwise_model *model = NULL;
-    enum headwise_status status = headwise_model_open(&model, models_checkpoint(folder), &options);
+    struct headwise_checkpoint_options options = {.size = sizeof(options), .overrides = overrides};
+    headwise_checkpoint *model = NULL;
+    enum headwise_status status =
+        headwise_checkpoint_open(&model, models_checkpoint(folder), &options);
     bool failed = status != HEADWISE_OK;
     const char *part;
-    for (size_t p = 0; model != NULL && (part = headwise_model_part_name(model, p)) != NULL; p++) {
-        int64_t n = headwise_model_n_layers(model, part);
+    for (size_t p = 0; model != NULL && (part = headwise_checkpoint_part_name(model, p)) != NULL;
+         p++) {
+        int64_t n = headwise_checkpoint_n_layers(model, part);
         for (int64_t i = 0; i < n && i < 4; i++) {
-            headwise_model_layer *layer = NULL;
-            status = headwise_model_layer_create(&layer, model, context, part, i);
+            headwise_checkpoint_layer *layer = NULL;
+            status = headwise_checkpoint_layer_create(&layer, model, context, part, i);
             failed = failed || status != HEADWISE_OK;
             assert_true((status == HEADWISE_OK) == (layer != NULL));
-            headwise_model_layer_destroy(layer);
+            headwise_checkpoint_layer_destroy(layer);
         }
     }
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
     if (failed && (status == HEADWISE_ERR_IO || headwise_io_last_error()[0] == '\0'))
         fail_msg("%s with %s: status %d", folder, overrides, (int)status);
     return failed;

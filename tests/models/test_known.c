@@ -17,13 +17,14 @@ struct seen {
 };
 
 static struct seen look(enum headwise_isa isa, const char *path,
-                        const struct headwise_model_options *given, const float *x, int64_t rows) {
+                        const struct headwise_checkpoint_options *given, const float *x,
+                        int64_t rows) {
     struct seen seen = {{0}, {0}, {0}, {0}};
     headwise_context *context = call_context(isa, 1);
-    headwise_model *model = models_open(path, given);
-    headwise_model_layer *layer = models_layer(model, context, NULL, 0);
-    const headwise_mha *mha = headwise_model_layer_mha(layer);
-    struct headwise_attention_options options = *headwise_model_layer_options(layer);
+    headwise_checkpoint *model = models_open(path, given);
+    headwise_checkpoint_layer *layer = models_layer(model, context, NULL, 0);
+    const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
+    struct headwise_attention_options options = *headwise_checkpoint_layer_options(layer);
     int64_t n_kv = headwise_mha_n_kv_heads(mha), dim = headwise_mha_head_dim(mha);
     assert_true(n_kv * rows * dim <= 16 && headwise_mha_n_heads(mha) * rows * rows <= 16);
     struct headwise_tensor past = headwise_tensor_bhrc(NULL, HEADWISE_F32, 1, n_kv, 0, dim);
@@ -38,8 +39,8 @@ static struct seen look(enum headwise_isa isa, const char *path,
     options.probe = &probe;
     float *y = models_run(context, layer, x, 1, rows, NULL, 0, &options);
     memcpy(seen.y, y, (size_t)(rows * headwise_mha_d_out(mha)) * sizeof(*y));
-    headwise_model_layer_destroy(layer);
-    headwise_model_close(model);
+    headwise_checkpoint_layer_destroy(layer);
+    headwise_checkpoint_close(model);
     headwise_context_destroy(context);
     return seen;
 }
@@ -101,13 +102,13 @@ static void test_rotary(enum headwise_isa isa) {
     float x[16];
     for (int i = 0; i < 16; i++)
         x[i] = (float)(i % 4 + 1);
-    struct headwise_model_options options = {.size = sizeof(options),
-                                             .rotary = HEADWISE_MODEL_ROTARY_INTERLEAVED};
+    struct headwise_checkpoint_options options = {.size = sizeof(options),
+                                                  .rotary = HEADWISE_CHECKPOINT_ROTARY_INTERLEAVED};
     struct seen a = look_at(isa, "known_half", x, 4);
     struct seen b = look_at(isa, "known_interleaved", x, 4);
     struct seen c = look_at(isa, "known_partial", x, 4);
     struct seen d = look(isa, models_checkpoint("known_half"), &options, x, 4);
-    options.rotary = HEADWISE_MODEL_ROTARY_HALF;
+    options.rotary = HEADWISE_CHECKPOINT_ROTARY_HALF;
     struct seen e = look(isa, models_checkpoint("known_interleaved"), &options, x, 4);
     for (int i = 0; i < 4; i++) {
         assert_true(a.k[i] == x[i] && b.k[i] == x[i] && a.v[4 + i] == x[i]);
@@ -122,17 +123,17 @@ static void test_rotary(enum headwise_isa isa) {
 
 static void expect_slopes(headwise_context *context, const char *folder, double factor,
                           const double *want, int n) {
-    headwise_model *model = models_open(models_checkpoint(folder), NULL);
-    headwise_model_layer *layer = models_layer(model, context, NULL, 0);
-    const struct headwise_attention_options *options = headwise_model_layer_options(layer);
-    assert_int_equal(headwise_mha_n_heads(headwise_model_layer_mha(layer)), n);
+    headwise_checkpoint *model = models_open(models_checkpoint(folder), NULL);
+    headwise_checkpoint_layer *layer = models_layer(model, context, NULL, 0);
+    const struct headwise_attention_options *options = headwise_checkpoint_layer_options(layer);
+    assert_int_equal(headwise_mha_n_heads(headwise_checkpoint_layer_mha(layer)), n);
     assert_non_null(options->alibi_slopes);
     assert_int_equal(options->causal, HEADWISE_CAUSAL_BOTTOM_RIGHT);
     for (int h = 0; h < n; h++)
         compare_expect((double)options->alibi_slopes[h], factor * want[h], 0, "%s: slope %d",
                        folder, h);
-    headwise_model_layer_destroy(layer);
-    headwise_model_close(model);
+    headwise_checkpoint_layer_destroy(layer);
+    headwise_checkpoint_close(model);
 }
 
 /* Bloom's slopes are the series; Falcon's, which come before the scale, are halved at d = 4. */
@@ -148,64 +149,64 @@ static void test_slopes(enum headwise_isa isa) {
 static void test_single_file(enum headwise_isa isa) {
     const float x[4] = {1, 2, 3, 4};
     const char *path = models_checkpoint("known_half/model.safetensors");
-    struct headwise_model_options options = {.size = sizeof(options), .config = ""};
+    struct headwise_checkpoint_options options = {.size = sizeof(options), .config = ""};
     headwise_context *context = call_context(isa, 1);
     struct seen folder = look_at(isa, "known_half", x, 1);
     struct seen file = look(isa, path, NULL, x, 1);
     compare_same_bits(file.k, folder.k, 4, "single file");
-    headwise_model *model = models_open(path, &options);
-    headwise_model_layer *layer = NULL;
-    assert_string_equal(headwise_model_family(model), "llama");
-    assert_int_equal(headwise_model_n_layers(model, NULL), 1);
-    assert_int_equal(headwise_model_layer_create(&layer, model, context, NULL, 0),
+    headwise_checkpoint *model = models_open(path, &options);
+    headwise_checkpoint_layer *layer = NULL;
+    assert_string_equal(headwise_checkpoint_family(model), "llama");
+    assert_int_equal(headwise_checkpoint_n_layers(model, NULL), 1);
+    assert_int_equal(headwise_checkpoint_layer_create(&layer, model, context, NULL, 0),
                      HEADWISE_ERR_FORMAT);
     assert_non_null(strstr(headwise_io_last_error(), "option n_heads"));
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
     options.n_heads = 2;
     model = models_open(path, &options);
-    assert_int_equal(headwise_model_layer_create(&layer, model, context, NULL, 0),
+    assert_int_equal(headwise_checkpoint_layer_create(&layer, model, context, NULL, 0),
                      HEADWISE_ERR_FORMAT);
     assert_non_null(strstr(headwise_io_last_error(), "rope_theta"));
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
     options.overrides = "{\"rope_theta\": 10000}";
     options.n_heads = 1;
     file = look(isa, path, &options, x, 1);
     compare_same_bits(file.k, folder.k, 4, "options instead of config.json");
-    options = (struct headwise_model_options){.size = sizeof(options),
-                                              .config = models_checkpoint("bad_heads/config.json")};
+    options = (struct headwise_checkpoint_options){
+        .size = sizeof(options), .config = models_checkpoint("bad_heads/config.json")};
     model = models_open(path, &options);
-    assert_int_equal(headwise_model_layer_create(&layer, model, context, NULL, 0),
+    assert_int_equal(headwise_checkpoint_layer_create(&layer, model, context, NULL, 0),
                      HEADWISE_ERR_FORMAT);
     assert_non_null(strstr(headwise_io_last_error(), "7 heads"));
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
     headwise_context_destroy(context);
 }
 
 /* Tensors and numbers of the rest of a model. */
 static void test_access(enum headwise_isa isa) {
     (void)isa;
-    headwise_model *model = models_open(models_checkpoint("llama_shards"), NULL);
+    headwise_checkpoint *model = models_open(models_checkpoint("llama_shards"), NULL);
     const char *name = "model.layers.1.self_attn.k_proj.weight";
     float values[8 * 16] = {77};
     int64_t n = 0;
     double eps = 0;
-    assert_non_null(headwise_model_tensor(model, name));
-    assert_null(headwise_model_tensor(model, "model.norm.weight"));
-    assert_int_equal(headwise_model_read_f32(values, model, name, 2, (int64_t[]){16, 8}),
+    assert_non_null(headwise_checkpoint_tensor(model, name));
+    assert_null(headwise_checkpoint_tensor(model, "model.norm.weight"));
+    assert_int_equal(headwise_checkpoint_read_f32(values, model, name, 2, (int64_t[]){16, 8}),
                      HEADWISE_ERR_FORMAT);
     assert_non_null(strstr(headwise_io_last_error(), "shape [8, 16], expected [16, 8]"));
     assert_true(values[0] == 77);
-    assert_int_equal(headwise_model_read_f32(values, model, name, 2, (int64_t[]){8, 16}), 0);
+    assert_int_equal(headwise_checkpoint_read_f32(values, model, name, 2, (int64_t[]){8, 16}), 0);
     assert_true(values[0] != 77 && fabsf(values[0]) <= 0.5f);
-    assert_int_equal(headwise_model_integer(model, "n_layer|num_hidden_layers", &n), 0);
+    assert_int_equal(headwise_checkpoint_integer(model, "n_layer|num_hidden_layers", &n), 0);
     assert_int_equal(n, 2);
-    assert_int_equal(headwise_model_number(model, "rms_norm_eps", &eps), 0);
+    assert_int_equal(headwise_checkpoint_number(model, "rms_norm_eps", &eps), 0);
     assert_true(eps == 1e-5);
-    assert_int_equal(headwise_model_number(model, "norm_eps", &eps), HEADWISE_ERR_FORMAT);
+    assert_int_equal(headwise_checkpoint_number(model, "norm_eps", &eps), HEADWISE_ERR_FORMAT);
     assert_non_null(strstr(headwise_io_last_error(), "norm_eps is missing"));
-    assert_int_equal(headwise_model_integer(model, "rms_norm_eps", &n), HEADWISE_ERR_FORMAT);
+    assert_int_equal(headwise_checkpoint_integer(model, "rms_norm_eps", &n), HEADWISE_ERR_FORMAT);
     assert_int_equal(n, 2);
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 int main(void) {

@@ -53,15 +53,15 @@ static struct input read_input(const headwise_safetensors *expected, const char 
 }
 
 /* y of a layer with gates (NULL: all on) for its heads. */
-static float *run(headwise_context *context, headwise_model *model, const char *part, int64_t index,
-                  const struct input *input, const float *gates, int64_t *n) {
-    headwise_model_layer *layer = models_layer(model, context, part, index);
-    struct headwise_attention_options options = *headwise_model_layer_options(layer);
+static float *run(headwise_context *context, headwise_checkpoint *model, const char *part,
+                  int64_t index, const struct input *input, const float *gates, int64_t *n) {
+    headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
+    struct headwise_attention_options options = *headwise_checkpoint_layer_options(layer);
     options.head_gates = gates;
     float *y = models_run(context, layer, input->x, 1, input->rows, input->memory,
                           input->memory_rows, &options);
-    *n = input->rows * headwise_mha_d_out(headwise_model_layer_mha(layer));
-    headwise_model_layer_destroy(layer);
+    *n = input->rows * headwise_mha_d_out(headwise_checkpoint_layer_mha(layer));
+    headwise_checkpoint_layer_destroy(layer);
     return y;
 }
 
@@ -75,44 +75,44 @@ static void expect_bits(const float *got, const float *expected, int64_t n, cons
 }
 
 /* Drops a head from the middle, then the first one from what is left: in two steps, two files. */
-static size_t check_layer(headwise_context *context, const char *name, headwise_model *model,
+static size_t check_layer(headwise_context *context, const char *name, headwise_checkpoint *model,
                           const headwise_safetensors *expected, const char *part, int64_t index) {
     const struct input input = read_input(expected, part, index);
-    headwise_model_layer *layer = models_layer(model, context, part, index);
-    const headwise_mha *mha = headwise_model_layer_mha(layer);
+    headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
+    const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
     int64_t n_heads = headwise_mha_n_heads(mha), numbers[32], n;
     assert_true(n_heads <= 32);
     memcpy(numbers, headwise_mha_head_numbers(mha), (size_t)n_heads * sizeof *numbers);
-    headwise_model_layer_destroy(layer);
+    headwise_checkpoint_layer_destroy(layer);
     float gates[32];
     for (int64_t h = 0; h < n_heads; h++)
         gates[h] = 1;
-    headwise_model *source = model, *pruned = NULL;
+    headwise_checkpoint *source = model, *pruned = NULL;
     for (int step = 0; step < 2 && step + 1 < n_heads; step++) {
         int64_t place = step == 0 ? n_heads / 2 : 0, dropped = numbers[place];
         const char *target = step == 0 ? "one" : "two";
         const struct headwise_prune_options options = {
             .size = sizeof options, .heads = &dropped, .n_heads = 1};
-        if (headwise_model_write_pruned(source, in_folder(target), part, index, &options))
+        if (headwise_checkpoint_write_pruned(source, in_folder(target), part, index, &options))
             fail_msg("%s %s %" PRId64 ": %s", name, part, index, headwise_io_last_error());
         gates[place] = 0;
         if (source != model)
-            headwise_model_close(source);
+            headwise_checkpoint_close(source);
         pruned = source = models_open(in_folder(target), NULL);
         layer = models_layer(pruned, context, part, index);
-        const headwise_mha *smaller = headwise_model_layer_mha(layer);
+        const headwise_mha *smaller = headwise_checkpoint_layer_mha(layer);
         assert_int_equal(headwise_mha_n_heads(smaller), n_heads - step - 1);
         for (int64_t h = 0, left = 0; h < n_heads; h++) {
             if (gates[h] != 0)
                 assert_int_equal(headwise_mha_head_numbers(smaller)[left++], numbers[h]);
         }
-        headwise_model_layer_destroy(layer);
+        headwise_checkpoint_layer_destroy(layer);
         float *gated = run(context, model, part, index, &input, gates, &n);
         float *cut = run(context, pruned, part, index, &input, NULL, &n);
         expect_bits(cut, gated, n, name, part, index);
     }
     /* the other layers are as they were */
-    for (int64_t other = 0; pruned && other < headwise_model_n_layers(model, part); other++) {
+    for (int64_t other = 0; pruned && other < headwise_checkpoint_n_layers(model, part); other++) {
         if (other == index)
             continue;
         const struct input its = read_input(expected, part, other);
@@ -120,7 +120,7 @@ static size_t check_layer(headwise_context *context, const char *name, headwise_
                     run(context, model, part, other, &its, NULL, &n), n, name, part, other);
     }
     if (source != model)
-        headwise_model_close(source);
+        headwise_checkpoint_close(source);
     if (n_heads > 1)
         remove_model("one");
     if (n_heads > 2)
@@ -138,15 +138,15 @@ static void prunes_every_family(enum headwise_isa isa) {
         if (i % test_share() != 0)
             continue;
         snprintf(path, sizeof path, "%s/expected.safetensors", name);
-        headwise_model *model = models_open(models_checkpoint(name), NULL);
+        headwise_checkpoint *model = models_open(models_checkpoint(name), NULL);
         headwise_safetensors *expected = models_file(models_checkpoint(path));
         const char *part;
-        for (size_t p = 0; (part = headwise_model_part_name(model, p)) != NULL; p++) {
-            for (int64_t l = 0; l < headwise_model_n_layers(model, part); l++)
+        for (size_t p = 0; (part = headwise_checkpoint_part_name(model, p)) != NULL; p++) {
+            for (int64_t l = 0; l < headwise_checkpoint_n_layers(model, part); l++)
                 n_pruned += check_layer(context, name, model, expected, part, l);
         }
         headwise_safetensors_close(expected);
-        headwise_model_close(model);
+        headwise_checkpoint_close(model);
     }
     fclose(cases);
     assert_true(n_pruned > 10);
@@ -160,16 +160,16 @@ static void merges_outputs(enum headwise_isa isa) {
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         char path[80];
         snprintf(path, sizeof path, "%s/expected.safetensors", names[i]);
-        headwise_model *model = models_open(models_checkpoint(names[i]), NULL);
+        headwise_checkpoint *model = models_open(models_checkpoint(names[i]), NULL);
         headwise_safetensors *expected = models_file(models_checkpoint(path));
         const struct input input = read_input(expected, "self", 1);
-        headwise_model_layer *layer = models_layer(model, context, "self", 1);
+        headwise_checkpoint_layer *layer = models_layer(model, context, "self", 1);
         const int64_t heads[1] = {2}, into[1] = {0};
         const struct headwise_prune_options options = {
             .size = sizeof options, .heads = heads, .n_heads = 1, .merge_into = into};
         headwise_mha *merged = NULL;
         assert_int_equal(
-            headwise_mha_prune(&merged, context, headwise_model_layer_mha(layer), &options),
+            headwise_mha_prune(&merged, context, headwise_checkpoint_layer_mha(layer), &options),
             HEADWISE_OK);
         int64_t d_out = headwise_mha_d_out(merged), d_model = headwise_mha_d_model(merged), n;
         float *want = guard_floats((size_t)(input.rows * d_out));
@@ -178,29 +178,31 @@ static void merges_outputs(enum headwise_isa isa) {
         struct headwise_tensor y =
             headwise_tensor_brhc(want, HEADWISE_F32, 1, input.rows, 1, d_out);
         assert_int_equal(headwise_mha_forward(context, merged, &y, &x, NULL,
-                                              headwise_model_layer_options(layer)),
+                                              headwise_checkpoint_layer_options(layer)),
                          HEADWISE_OK);
-        assert_int_equal(headwise_model_write_pruned(model, in_folder("one"), NULL, 1, &options),
-                         HEADWISE_OK);
-        headwise_model *pruned = models_open(in_folder("one"), NULL);
+        assert_int_equal(
+            headwise_checkpoint_write_pruned(model, in_folder("one"), NULL, 1, &options),
+            HEADWISE_OK);
+        headwise_checkpoint *pruned = models_open(in_folder("one"), NULL);
         expect_bits(run(context, pruned, "self", 1, &input, NULL, &n), want, input.rows * d_out,
                     names[i], "self", 1);
-        headwise_model_close(pruned);
+        headwise_checkpoint_close(pruned);
         remove_model("one");
         headwise_mha_destroy(merged);
-        headwise_model_layer_destroy(layer);
+        headwise_checkpoint_layer_destroy(layer);
         headwise_safetensors_close(expected);
-        headwise_model_close(model);
+        headwise_checkpoint_close(model);
     }
     headwise_context_destroy(context);
 }
 
-static void refuses(headwise_model *model, const char *target, int64_t index, const int64_t *heads,
-                    int64_t n_heads, const int64_t *into, enum headwise_status status,
-                    const char *says) {
+static void refuses(headwise_checkpoint *model, const char *target, int64_t index,
+                    const int64_t *heads, int64_t n_heads, const int64_t *into,
+                    enum headwise_status status, const char *says) {
     const struct headwise_prune_options options = {
         .size = sizeof options, .heads = heads, .n_heads = n_heads, .merge_into = into};
-    assert_int_equal(headwise_model_write_pruned(model, target, NULL, index, &options), status);
+    assert_int_equal(headwise_checkpoint_write_pruned(model, target, NULL, index, &options),
+                     status);
     if (!strstr(headwise_io_last_error(), says))
         fail_msg("\"%s\" does not say \"%s\"", headwise_io_last_error(), says);
     assert_int_not_equal(access(target, F_OK), 0); /* nothing is left behind */
@@ -208,7 +210,7 @@ static void refuses(headwise_model *model, const char *target, int64_t index, co
 
 static void refuses_what_is_wrong(enum headwise_isa isa) {
     (void)isa;
-    headwise_model *model = models_open(models_checkpoint("llama"), NULL);
+    headwise_checkpoint *model = models_open(models_checkpoint("llama"), NULL);
     const int64_t heads[] = {1, 1, 9, -1, 0, 2, 3, 1}, into[] = {1, 9, 2};
     char one[300];
     snprintf(one, sizeof one, "%s/one", folder);
@@ -223,18 +225,20 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     refuses(model, one, 7, heads, 1, NULL, HEADWISE_ERR_INVALID, "has no self layer 7");
     refuses(model, "/dev/null/x", 0, heads, 1, NULL, HEADWISE_ERR_IO,
             "/dev/null/x: cannot be made");
-    assert_int_equal(headwise_model_write_pruned(model, NULL, NULL, 0, NULL), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_checkpoint_write_pruned(model, NULL, NULL, 0, NULL),
+                     HEADWISE_ERR_INVALID);
     const struct headwise_prune_options options = {
         .size = sizeof options, .heads = heads, .n_heads = 1};
-    assert_int_equal(headwise_model_write_pruned(model, one, NULL, 0, &options), HEADWISE_OK);
-    assert_int_equal(headwise_model_write_pruned(model, one, NULL, 0, &options), HEADWISE_ERR_IO);
+    assert_int_equal(headwise_checkpoint_write_pruned(model, one, NULL, 0, &options), HEADWISE_OK);
+    assert_int_equal(headwise_checkpoint_write_pruned(model, one, NULL, 0, &options),
+                     HEADWISE_ERR_IO);
     assert_non_null(strstr(headwise_io_last_error(), "one/config.json: is there already"));
-    headwise_model *pruned = models_open(one, NULL);
+    headwise_checkpoint *pruned = models_open(one, NULL);
     refuses(pruned, in_folder("two"), 0, heads, 1, NULL, HEADWISE_ERR_INVALID,
             "heads[0] is 1, which the");
-    headwise_model_close(pruned);
+    headwise_checkpoint_close(pruned);
     remove_model("one");
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 int main(void) {

@@ -16,7 +16,7 @@
 
 /* A layer and what its output is compared with. */
 struct checked {
-    headwise_model_layer *layer;
+    headwise_checkpoint_layer *layer;
     struct headwise_mha_config config;
     const float *x;
     int64_t batch, rows;
@@ -39,7 +39,7 @@ static void check_output(headwise_context *context, const struct checked *c) {
     struct headwise_tensor tx =
         headwise_tensor_brhc(c->x, HEADWISE_F32, c->batch, n, 1, config.d_model);
     struct headwise_tensor ty = headwise_tensor_brhc(y, HEADWISE_F32, c->batch, n, 1, config.d_out);
-    const struct headwise_attention_options *options = headwise_model_layer_options(c->layer);
+    const struct headwise_attention_options *options = headwise_checkpoint_layer_options(c->layer);
     assert_int_equal(headwise_mha_forward(context, mha, &ty, &tx, NULL, options), HEADWISE_OK);
     struct oracle_result *oracle = oracle_layer(&config, &tx, NULL, options);
     for (int64_t i = 0; i < c->rows * config.d_out; i++) {
@@ -51,20 +51,20 @@ static void check_output(headwise_context *context, const struct checked *c) {
 }
 
 /* Layer index of the model; x and want are tensors of file, batch sequences. */
-static void check_layer(enum headwise_isa isa, headwise_model *model, int64_t index,
+static void check_layer(enum headwise_isa isa, headwise_checkpoint *model, int64_t index,
                         const headwise_safetensors *file, const char *x, const char *want,
                         int64_t batch, double factor) {
     char what[128];
     struct checked c = {.batch = batch, .factor = factor, .what = what};
     headwise_context *context = call_context(isa, 1);
-    snprintf(what, sizeof(what), "%s layer %" PRId64, headwise_model_family(model), index);
+    snprintf(what, sizeof(what), "%s layer %" PRId64, headwise_checkpoint_family(model), index);
     c.x = models_floats(file, x, &c.rows, NULL);
     c.want = models_doubles(file, want, NULL, NULL);
-    if (headwise_model_layer_read(&c.layer, model, context, NULL, index) != HEADWISE_OK)
+    if (headwise_checkpoint_layer_read(&c.layer, model, context, NULL, index) != HEADWISE_OK)
         fail_msg("%s", headwise_io_last_error());
-    c.config = *headwise_model_layer_config(c.layer);
+    c.config = *headwise_checkpoint_layer_config(c.layer);
     check_output(context, &c);
-    headwise_model_layer_destroy(c.layer);
+    headwise_checkpoint_layer_destroy(c.layer);
     headwise_context_destroy(context);
 }
 
@@ -76,11 +76,11 @@ static const char *vectors_or_skip(const char *name) {
 }
 
 static void check_stories(enum headwise_isa isa, const char *name) {
-    headwise_model *model = models_open(vectors_or_skip(name), NULL);
+    headwise_checkpoint *model = models_open(vectors_or_skip(name), NULL);
     headwise_safetensors *file =
         models_file(models_vectors("stories260K/reference_activations.safetensors"));
-    assert_string_equal(headwise_model_family(model), "llama");
-    assert_int_equal(headwise_model_n_layers(model, NULL), 5);
+    assert_string_equal(headwise_checkpoint_family(model), "llama");
+    assert_int_equal(headwise_checkpoint_n_layers(model, NULL), 5);
     for (int i = 0; i < 5; i++) {
         char x[64], want[64];
         snprintf(x, sizeof(x), "layers.%d.self_attn.input", i);
@@ -88,7 +88,7 @@ static void check_stories(enum headwise_isa isa, const char *name) {
         check_layer(isa, model, i, file, x, want, 1, rounded);
     }
     headwise_safetensors_close(file);
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 static void test_stories(enum headwise_isa isa) {
@@ -115,14 +115,14 @@ static float *missing_bias(const headwise_safetensors *file, const float *x, con
     return bias;
 }
 
-static void check_nano_sort(enum headwise_isa isa, headwise_model *model,
+static void check_nano_sort(enum headwise_isa isa, headwise_checkpoint *model,
                             const headwise_safetensors *file, int64_t index,
                             const char *const names[5], double factor) {
     headwise_context *context = call_context(isa, 1);
     struct checked c = {.batch = 3, .factor = factor, .what = "mingpt"};
-    if (headwise_model_layer_read(&c.layer, model, context, NULL, index) != HEADWISE_OK)
+    if (headwise_checkpoint_layer_read(&c.layer, model, context, NULL, index) != HEADWISE_OK)
         fail_msg("%s", headwise_io_last_error());
-    c.config = *headwise_model_layer_config(c.layer);
+    c.config = *headwise_checkpoint_layer_config(c.layer);
     c.x = models_floats(file, names[0], &c.rows, NULL);
     c.want = models_doubles(file, names[1], NULL, NULL);
     assert_null(c.config.b_q);
@@ -131,20 +131,20 @@ static void check_nano_sort(enum headwise_isa isa, headwise_model *model,
     c.config.b_k = missing_bias(file, c.x, c.config.w_k, names[3], 1);
     c.config.b_v = missing_bias(file, c.x, c.config.w_v, names[4], 2);
     check_output(context, &c);
-    headwise_model_layer_destroy(c.layer);
+    headwise_checkpoint_layer_destroy(c.layer);
     headwise_context_destroy(context);
 }
 
-static headwise_model *open_nano_sort(void) {
-    headwise_model *model = models_open(vectors_or_skip("gpt_nano_sort"), NULL);
-    assert_string_equal(headwise_model_family(model), "mingpt");
-    assert_int_equal(headwise_model_n_layers(model, NULL), 3);
+static headwise_checkpoint *open_nano_sort(void) {
+    headwise_checkpoint *model = models_open(vectors_or_skip("gpt_nano_sort"), NULL);
+    assert_string_equal(headwise_checkpoint_family(model), "mingpt");
+    assert_int_equal(headwise_checkpoint_n_layers(model, NULL), 3);
     return model;
 }
 
 /* Activations in float64. One more rounding for the bias. */
 static void test_nano_sort(enum headwise_isa isa) {
-    headwise_model *model = open_nano_sort();
+    headwise_checkpoint *model = open_nano_sort();
     headwise_safetensors *file =
         models_file(models_vectors("gpt_nano_sort/reference_activations.safetensors"));
     for (int i = 0; i < 3; i++) {
@@ -158,26 +158,26 @@ static void test_nano_sort(enum headwise_isa isa) {
         check_nano_sort(isa, model, file, i, list, rounded + 0.05);
     }
     headwise_safetensors_close(file);
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 /* The author's own f32 activations of block 0: the biases too come out of f32 sums. */
 static void test_nano_sort_pytorch(enum headwise_isa isa) {
     static const char *const names[5] = {"ln1", "yProj", "qkv", "qkv", "qkv"};
-    headwise_model *model = open_nano_sort();
+    headwise_checkpoint *model = open_nano_sort();
     headwise_safetensors *file =
         models_file(models_vectors("gpt_nano_sort/pytorch_partials.safetensors"));
     check_nano_sort(isa, model, file, 0, names, twice + 1);
     headwise_safetensors_close(file);
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 /* A single file: family by names, heads by its metadata. */
 static void test_recogniser(enum headwise_isa isa) {
-    headwise_model *model =
+    headwise_checkpoint *model =
         models_open(vectors_or_skip("ppocr_svtr/svtr_attention_weights.safetensors"), NULL);
-    assert_string_equal(headwise_model_family(model), "svtr");
-    assert_int_equal(headwise_model_n_layers(model, NULL), 2);
+    assert_string_equal(headwise_checkpoint_family(model), "svtr");
+    assert_int_equal(headwise_checkpoint_n_layers(model, NULL), 2);
     for (int i = 0; i < 2; i++) {
         char path[64];
         snprintf(path, sizeof(path), "ppocr_svtr/ppocr_svtr_w320_block%d.safetensors", i);
@@ -185,7 +185,7 @@ static void test_recogniser(enum headwise_isa isa) {
         check_layer(isa, model, i, file, "layer_input", "layer_output", 1, twice);
         headwise_safetensors_close(file);
     }
-    headwise_model_close(model);
+    headwise_checkpoint_close(model);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-#include "base64.h"
+#include "inspect/base64.h"
 
 #include <stdint.h>
 

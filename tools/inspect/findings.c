@@ -1,7 +1,7 @@
-#include "findings.h"
+#include "inspect/findings.h"
 
-#include "message.h"
-#include "steps.h"
+#include "common/message.h"
+#include "inspect/steps.h"
 
 int fail_library(const struct collecting *collecting) {
     return fail("%s: %s", collecting->path, headwise_last_error());

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_TOOLS_FINDINGS_H
 #define HEADWISE_TOOLS_FINDINGS_H
 
-#include "layer_options.h"
+#include "calls/layer_options.h"
 
 /* A query that gives a key this weight. */
 struct pair {

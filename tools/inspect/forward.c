@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "message.h"
-#include "steps.h"
+#include "common/message.h"
+#include "inspect/steps.h"
 
 /* Arrays [batch][heads][queries]. */
 struct rows {

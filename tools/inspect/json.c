@@ -1,13 +1,13 @@
-#include "json.h"
+#include "inspect/json.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base64.h"
+#include "common/message.h"
 #include "headwise-io/file.h"
 #include "headwise/version.h"
-#include "message.h"
+#include "inspect/base64.h"
 
 static json_t *number(double value) {
     return isfinite(value) ? json_real(value) : json_null();

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "findings.h"
+#include "inspect/findings.h"
 
 /* Numbers that are not finite are null. NULL where memory runs out; free with json_decref(). */
 json_t *json_from_findings(const struct findings *findings, const headwise_context *context);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "message.h"
-#include "steps.h"
+#include "common/message.h"
+#include "inspect/steps.h"
 
 enum { BLOCK_BYTES = 4 << 20 };
 

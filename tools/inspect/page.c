@@ -1,12 +1,12 @@
-#include "page.h"
+#include "inspect/page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/message.h"
 #include "headwise-io/file.h"
-#include "json.h"
-#include "message.h"
-#include "page_text.h"
+#include "inspect/json.h"
+#include "inspect/page_text.h"
 
 /* In JSON '<' stands in texts alone, where \u003c is the same: no token can end the element. NULL
  * where memory runs out. */

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_TOOLS_INSPECT_PAGE_H
 #define HEADWISE_TOOLS_INSPECT_PAGE_H
 
-#include "findings.h"
+#include "inspect/findings.h"
 
 /* Writes one file that needs nothing else: the page's text with the findings, as JSON, in it.
  * Returns an exit code. */

@@ -1,9 +1,9 @@
 /* Queries and keys of the heads: how alike their maps are, how many directions they use. */
 #include <string.h>
 
-#include "message.h"
-#include "rank.h"
-#include "steps.h"
+#include "common/message.h"
+#include "inspect/rank.h"
+#include "inspect/steps.h"
 
 static int project(struct collecting *c) {
     const struct findings *f = c->findings;

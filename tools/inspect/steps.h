@@ -2,9 +2,9 @@
 #ifndef HEADWISE_TOOLS_INSPECT_STEPS_H
 #define HEADWISE_TOOLS_INSPECT_STEPS_H
 
-#include "findings.h"
 #include "headwise/heads.h"
 #include "headwise/prune.h"
+#include "inspect/findings.h"
 
 struct collecting {
     struct findings *findings;

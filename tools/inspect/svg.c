@@ -1,13 +1,13 @@
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
-#include "svg.h"
+#include "inspect/svg.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/message.h"
 #include "headwise-io/file.h"
-#include "message.h"
 
 enum {
     LEVELS = 24,       /* of colour; level 0 is the paper */

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_TOOLS_INSPECT_SVG_H
 #define HEADWISE_TOOLS_INSPECT_SVG_H
 
-#include "findings.h"
+#include "inspect/findings.h"
 
 /* Writes one SVG: the maps of all heads in rows, with names of tokens where every one has a cell
  * and there is room, and the scale of the colours. Maps of more than 128 cells of a side (64 where

@@ -1,12 +1,12 @@
-#include "table.h"
+#include "inspect/table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "message.h"
-#include "rank.h"
-#include "text.h"
+#include "common/message.h"
+#include "common/text.h"
+#include "inspect/rank.h"
 
 enum { MOST_COLUMNS = 16, ALIKE_PAIRS = 8 };
 

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_TOOLS_INSPECT_TABLE_H
 #define HEADWISE_TOOLS_INSPECT_TABLE_H
 
-#include "findings.h"
+#include "inspect/findings.h"
 
 /* Prints statistics, pairs, links, similarity and what the output loses without each head. Needs
  * text_init(); is_utf8: the terminal shows UTF-8 (else profiles and arrows are plain ASCII).

@@ -1,8 +1,8 @@
 #include <math.h>
 
-#include "message.h"
-#include "rank.h"
-#include "sweep.h"
+#include "common/message.h"
+#include "inspect/rank.h"
+#include "sweep/sweep.h"
 
 static double relative_change(const float *y, const float *first, int64_t n) {
     double difference = 0, norm = 0;

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/message.h"
 #include "headwise-io/file.h"
-#include "message.h"
-#include "sweep.h"
+#include "sweep/sweep.h"
 
 static void print_row(FILE *out, const struct sweep *sweep, int64_t at) {
     const struct sweep_row *row = &sweep->rows[at];

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "clock.h"
-#include "context.h"
-#include "message.h"
-#include "progress.h"
-#include "sweep.h"
+#include "common/context.h"
+#include "common/message.h"
+#include "sweep/progress.h"
+#include "sweep/sweep.h"
 
 /* Rows of a group take turns, so that a drift of the machine meets all of them. In each turn a row
  * runs once without being timed, for its weights to come back into the caches, then for SLICE_S. */

@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* isatty */
-#include "progress.h"
+#include "sweep/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arrays.h"
-#include "message.h"
-#include "sweep.h"
+#include "common/arrays.h"
+#include "common/message.h"
+#include "sweep/sweep.h"
 
 /* Numbers in [-scale, scale), the same on every machine: Steele, Lea and Flood's splitmix64. */
 static float *take_random(struct arena *arena, int64_t n, float scale, uint64_t seed) {

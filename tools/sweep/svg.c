@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sweep.h"
+#include "sweep/sweep.h"
 
 enum {
     WIDTH = 760,

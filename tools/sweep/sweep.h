@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "arena.h"
+#include "common/arena.h"
 #include "headwise-io/safetensors.h"
 #include "headwise/mha.h"
 #include "shares.h"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep.h"
+#include "sweep/sweep.h"
 
 /* Half the runs of a row that spread further than this, or a median so far above the least, tell
  * more of the machine than of the layer. */
