@@ -8,11 +8,12 @@
 
 /* The first word of a kernel's group in the reports. */
 enum share_group {
-    SHARE_PROJECTIONS, /* project and, as the next, its kernels of narrow panels */
-    SHARE_SCORES,      /* scores */
+    SHARE_PROJECTIONS, /* project, of panels of every type, and dot: products of bytes */
+    SHARE_SCORES,      /* scores, of panels of every type and of rows in their own place */
     SHARE_SOFTMAX,     /* softmax, merge, finish */
-    SHARE_VALUES,      /* values */
-    SHARE_PACKING,     /* pack_rows, pack_transposed, pack_columns, widen_f16, widen_bf16 */
+    SHARE_VALUES,      /* values, of panels of every type */
+    SHARE_PACKING,     /* pack_rows, pack_transposed, pack_columns, interleave; widening of panels;
+                        * rounding of rows to integers for products of bytes */
     SHARE_GROUPS
 };
 

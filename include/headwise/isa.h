@@ -18,6 +18,11 @@ enum headwise_isa {
     HEADWISE_ISA_NEON = 4    /* aarch64 Advanced SIMD */
 };
 
+/* Keys are weighed and summed in blocks of this many, at absolute positions 0, 256, 512, ..., and
+ * the blocks are merged in order. This is part of the definition of every result: it is the same on
+ * every tier, and bounds of rounding errors are stated with it. */
+#define HEADWISE_KEY_BLOCK 256
+
 /* "auto", "scalar", "avx2", "avx512", "neon"; "?" for a value that is no headwise_isa. */
 HEADWISE_API const char *headwise_isa_name(enum headwise_isa isa);
 

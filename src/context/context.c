@@ -58,6 +58,7 @@ enum headwise_status headwise_context_create(headwise_context **context,
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "context: out of memory");
     *created = (headwise_context){
         .kernels = kernels,
+        .dot = headwise_dot_get(kernels->isa),
         .n_threads = all.n_threads ? all.n_threads : headwise_default_threads(),
         .parallel_for = all.parallel_for,
         .parallel_user = all.parallel_user,

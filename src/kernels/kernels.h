@@ -18,10 +18,6 @@
 
 #include "headwise/isa.h"
 
-/* Keys are processed in blocks of this many at absolute positions 0, 256, 512, ...: part of the
- * definition of the result, so the same on every tier. */
-#define HEADWISE_KEY_BLOCK 256
-
 /* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
 #define HEADWISE_SUM_LANES 16
 

@@ -4,7 +4,6 @@
 
 #include "attention/plan.h"
 #include "base/alloc.h"
-#include "kernels/dispatch.h"
 
 /* Rows from which multiplying bytes, for which panels are interleaved, beats f32. */
 enum { DOT_ROWS = 8 };
@@ -47,7 +46,7 @@ static struct parts find_parts(const struct headwise_dynamic *dynamic) {
 }
 
 static const struct headwise_dot *find_dot(const struct headwise_dynamic *dynamic) {
-    return dynamic->m < DOT_ROWS ? NULL : headwise_dot_get(dynamic->kernels->isa);
+    return dynamic->m < DOT_ROWS ? NULL : dynamic->dot;
 }
 
 void headwise_dynamic_begin(const struct headwise_dynamic *dynamic, int64_t n) {

@@ -20,6 +20,7 @@ enum { HEADWISE_DYNAMIC_MOST = 131072 };
 /* m rows of x at work. */
 struct headwise_dynamic {
     const struct headwise_kernels *kernels;
+    const struct headwise_dot *dot; /* products of bytes, or NULL: of f32 */
     const float *x;
     int64_t x_stride, m;
     float *scratch;

@@ -46,6 +46,7 @@ static struct headwise_projection projection_of(const struct headwise_forward *f
                                                 const struct headwise_matrix_view *x, int64_t k) {
     return (struct headwise_projection){
         .kernels = forward->kernels,
+        .dot = forward->dot,
         .x = x->data,
         .x_stride = x->stride,
         .m = headwise_view_rows(x),
@@ -180,6 +181,7 @@ static void bind_output(struct headwise_forward *forward, const struct scratch_m
                          call->value_dim, forward->context_stride);
     forward->output = (struct headwise_projection){
         .kernels = forward->kernels,
+        .dot = forward->dot,
         .x = forward->heads,
         .x_stride = forward->context_stride,
         .m = call->batch * call->n_queries,
@@ -234,6 +236,7 @@ static struct headwise_forward make_forward(const headwise_context *context,
     struct headwise_forward forward = {
         .mha = mha,
         .kernels = context->kernels,
+        .dot = context->dot,
         .call = call,
         .has_queries = io->y || io->q,
         .has_keys = io->y ? !call->cache || io->appended : io->appended || io->k || io->v,

@@ -85,7 +85,13 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
     int64_t stride = forward->context_stride, dim = call->value_dim;
     float *tile = scratch + headwise_dynamic_floats(kernels);
     const struct headwise_dynamic dynamic = {
-        kernels, forward->heads + (b * call->n_queries + first) * stride, stride, m, scratch};
+        .kernels = kernels,
+        .dot = forward->dot,
+        .x = forward->heads + (b * call->n_queries + first) * stride,
+        .x_stride = stride,
+        .m = m,
+        .scratch = scratch,
+    };
     headwise_dynamic_begin(&dynamic, o->k);
     for (int64_t c = 0; c < o->n; c += kernels->nr) {
         int width = headwise_panel_width(kernels, o->n, c);

@@ -209,9 +209,14 @@ static void run_panels(const struct work *work, int64_t first, int64_t last) {
 static void run_dynamic(struct work *work, struct slice *slice, int64_t first, int64_t last,
                         float *scratch) {
     const struct headwise_projection *projection = work->projection;
-    const struct headwise_dynamic dynamic = {projection->kernels,
-                                             projection->x + work->row * projection->x_stride,
-                                             projection->x_stride, work->m, scratch};
+    const struct headwise_dynamic dynamic = {
+        .kernels = projection->kernels,
+        .dot = projection->dot,
+        .x = projection->x + work->row * projection->x_stride,
+        .x_stride = projection->x_stride,
+        .m = work->m,
+        .scratch = scratch,
+    };
     work->dynamic = &dynamic;
     headwise_dynamic_begin(&dynamic, projection->k);
     do {

@@ -6,7 +6,7 @@
 
 #include "common/arrays.h"
 #include "common/message.h"
-#include "kernels/kernels.h" /* HEADWISE_KEY_BLOCK */
+#include "headwise/isa.h" /* HEADWISE_KEY_BLOCK */
 
 #define U 0x1p-24     /* relative error of one f32 operation */
 #define TINY 0x1p-125 /* absolute error of one that underflows, exp2 included */

@@ -7,8 +7,8 @@
 #include "commands/commands.h"
 #include "common/context.h"
 #include "common/message.h"
+#include "headwise/isa.h"
 #include "headwise/version.h"
-#include "kernels/kernels.h" /* HEADWISE_KEY_BLOCK, a part of the result's definition */
 
 struct settings {
     bool json;

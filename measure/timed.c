@@ -1,0 +1,242 @@
+/* Kernels that take the time around each call, and what they cost themselves. */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
+#include "timed.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "clock.h"
+
+enum { MAX_METERS = 1024 };
+
+static struct timed_meter meters[MAX_METERS];
+static atomic_int n_meters;
+static _Thread_local struct timed_meter *own;
+static struct headwise_timing plain; /* the tier's kernels, which the timed ones call */
+
+static struct timed_meter *own_meter(void) {
+    if (own == NULL)
+        own = &meters[atomic_fetch_add(&n_meters, 1) % MAX_METERS];
+    return own;
+}
+
+static void note(enum share_group group, uint64_t begin) {
+    struct timed_meter *meter = own_meter();
+    meter->ticks[group] += ticks_now() - begin;
+    meter->calls[group]++;
+}
+
+/* Each product, for columns of one type. */
+#define TIMED_SCORES(scores_type)                                                                  \
+    static void timed_##scores_type(float *restrict c, ptrdiff_t c_stride,                         \
+                                    const float *restrict a, ptrdiff_t a_stride, int a_rows,       \
+                                    const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,    \
+                                    ptrdiff_t k, float scale) {                                    \
+        uint64_t begin = ticks_now();                                                              \
+        plain.kernels->scores_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);           \
+        note(SHARE_SCORES, begin);                                                                 \
+    }
+#define TIMED_VALUES_AND_PROJECT(values_type, project_type)                                        \
+    static void timed_##values_type(                                                               \
+        float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
+        const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,                   \
+        const float *restrict alpha, const float *restrict beta) {                                 \
+        uint64_t begin = ticks_now();                                                              \
+        plain.kernels->values_type(c, c_stride, a, a_stride, b, m, n, k, alpha, beta);             \
+        note(SHARE_VALUES, begin);                                                                 \
+    }                                                                                              \
+    static void timed_##project_type(float *restrict c, ptrdiff_t c_stride,                        \
+                                     const float *restrict a, ptrdiff_t a_stride, int a_rows,      \
+                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,   \
+                                     ptrdiff_t k, bool resume, const float *restrict bias) {       \
+        uint64_t begin = ticks_now();                                                              \
+        plain.kernels->project_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);   \
+        note(SHARE_PROJECTIONS, begin);                                                            \
+    }
+TIMED_SCORES(scores)
+TIMED_SCORES(scores_in_place)
+TIMED_SCORES(scores_f16)
+TIMED_SCORES(scores_bf16)
+TIMED_SCORES(scores_i8)
+TIMED_VALUES_AND_PROJECT(values, project)
+TIMED_VALUES_AND_PROJECT(values_f16, project_f16)
+TIMED_VALUES_AND_PROJECT(values_bf16, project_bf16)
+TIMED_VALUES_AND_PROJECT(values_i8, project_i8)
+
+static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                            ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    plain.kernels->pack_rows(a, a_stride, src, src_stride, m, k);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_pack_transposed(float *restrict panel, int n, const float *restrict src,
+                                  ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    plain.kernels->pack_transposed(panel, n, src, src_stride, n_rows, k);
+    note(SHARE_PACKING, begin);
+}
+
+static bool timed_pack_columns(float *restrict panel, int n, const float *restrict src,
+                               ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    bool finite = plain.kernels->pack_columns(panel, n, src, src_stride, n_columns, k);
+    note(SHARE_PACKING, begin);
+    return finite;
+}
+
+static void timed_softmax(float *restrict s, ptrdiff_t s_stride, ptrdiff_t m, ptrdiff_t n,
+                          float *restrict max, float *restrict sum) {
+    uint64_t begin = ticks_now();
+    plain.kernels->softmax(s, s_stride, m, n, max, sum);
+    note(SHARE_SOFTMAX, begin);
+    own_meter()->exponentials += m * n;
+}
+
+static void timed_merge(float *restrict alpha, float *restrict beta, float *restrict max,
+                        float *restrict sum, const float *restrict block_max,
+                        const float *restrict block_sum, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->merge(alpha, beta, max, sum, block_max, block_sum, n);
+    note(SHARE_SOFTMAX, begin);
+}
+
+static void timed_finish(float *restrict inverse, float *restrict lse, const float *restrict max,
+                         const float *restrict sum, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->finish(inverse, lse, max, sum, n);
+    note(SHARE_SOFTMAX, begin);
+}
+
+static void timed_widen_f16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->widen_f16(dst, src, n);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_widen_bf16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->widen_bf16(dst, src, n);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_widen_keys_i8(float *restrict dst, const int8_t *restrict src,
+                                const float *restrict scales, int n, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    plain.kernels->widen_keys_i8(dst, src, scales, n, k);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_widen_values_i8(float *restrict dst, const int8_t *restrict src,
+                                  const float *restrict scales, int n, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    plain.kernels->widen_values_i8(dst, src, scales, n, k);
+    note(SHARE_PACKING, begin);
+}
+
+/* A layer that rounds its inputs (dynamic_int8): the scale of a row, its integers, and the products
+ * of bytes with their panels. */
+static float timed_scale_row_i8(const float *x, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    float scale = plain.kernels->scale_row_i8(x, n);
+    note(SHARE_PACKING, begin);
+    return scale;
+}
+
+static void timed_quantize_row_i8(int8_t *restrict q, const float *restrict x, float scale,
+                                  ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->quantize_row_i8(q, x, scale, n);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_interleave(int8_t *restrict quads, const int8_t *restrict b, int n, ptrdiff_t k) {
+    uint64_t begin = ticks_now();
+    plain.dot->interleave(quads, b, n, k);
+    note(SHARE_PACKING, begin);
+}
+
+static void timed_dot(float *restrict c, ptrdiff_t c_stride, const uint8_t *restrict a,
+                      ptrdiff_t a_stride, const int8_t *restrict quads, ptrdiff_t m, int n,
+                      ptrdiff_t n_quads, bool resume) {
+    uint64_t begin = ticks_now();
+    plain.dot->dot(c, c_stride, a, a_stride, quads, m, n, n_quads, resume);
+    note(SHARE_PROJECTIONS, begin);
+}
+
+static void replace_products(struct headwise_kernels *timed) {
+    timed->scores = timed_scores;
+    timed->values = timed_values;
+    timed->project = timed_project;
+    timed->scores_in_place = timed_scores_in_place;
+    timed->scores_f16 = timed_scores_f16;
+    timed->scores_bf16 = timed_scores_bf16;
+    timed->scores_i8 = timed_scores_i8;
+    timed->values_f16 = timed_values_f16;
+    timed->values_bf16 = timed_values_bf16;
+    timed->values_i8 = timed_values_i8;
+    timed->project_f16 = timed_project_f16;
+    timed->project_bf16 = timed_project_bf16;
+    timed->project_i8 = timed_project_i8;
+}
+
+void timed_tables_make(struct timed_tables *tables, struct headwise_timing timing) {
+    struct headwise_kernels *timed = &tables->kernels;
+    plain = timing;
+    *timed = *timing.kernels;
+    replace_products(timed);
+    timed->pack_rows = timed_pack_rows;
+    timed->pack_transposed = timed_pack_transposed;
+    timed->pack_columns = timed_pack_columns;
+    timed->softmax = timed_softmax;
+    timed->merge = timed_merge;
+    timed->finish = timed_finish;
+    timed->widen_f16 = timed_widen_f16;
+    timed->widen_bf16 = timed_widen_bf16;
+    timed->widen_keys_i8 = timed_widen_keys_i8;
+    timed->widen_values_i8 = timed_widen_values_i8;
+    timed->scale_row_i8 = timed_scale_row_i8;
+    timed->quantize_row_i8 = timed_quantize_row_i8;
+    tables->timing = (struct headwise_timing){timed, NULL};
+    if (timing.dot) {
+        tables->dot = (struct headwise_dot){timing.dot->offset, timed_interleave, timed_dot};
+        tables->timing.dot = &tables->dot;
+    }
+}
+
+static void merge_nothing(float *restrict alpha, float *restrict beta, float *restrict max,
+                          float *restrict sum, const float *restrict block_max,
+                          const float *restrict block_sum, ptrdiff_t n) {
+    (void)alpha, (void)beta, (void)max, (void)sum, (void)block_max, (void)block_sum, (void)n;
+}
+
+struct timed_cost timed_cost_measure(void) {
+    static const struct headwise_kernels nothing = {.merge = merge_nothing};
+    enum { CALLS = 1000, ROUNDS = 20 };
+    headwise_merge_fn *volatile timed = timed_merge;
+    struct timed_cost cost = {1e9, 1e9};
+    struct headwise_timing before = plain;
+    plain = (struct headwise_timing){&nothing, NULL};
+    for (int round = 0; round < ROUNDS; round++) {
+        struct timed_meter *meter = own_meter();
+        uint64_t counted = meter->ticks[SHARE_SOFTMAX], begin = ticks_now();
+        for (int i = 0; i < CALLS; i++)
+            timed(NULL, NULL, NULL, NULL, NULL, NULL, 0);
+        double outside = (double)(ticks_now() - begin) / CALLS;
+        double inside = (double)(meter->ticks[SHARE_SOFTMAX] - counted) / CALLS;
+        if (outside < cost.outside)
+            cost = (struct timed_cost){inside, outside};
+    }
+    plain = before;
+    return cost;
+}
+
+void timed_reset(void) {
+    memset(meters, 0, sizeof meters);
+}
+
+const struct timed_meter *timed_meters(int *n) {
+    int taken = atomic_load(&n_meters);
+    *n = taken < MAX_METERS ? taken : MAX_METERS;
+    return meters;
+}
