@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
 install_packages gcc libc6-dev meson ninja-build pkg-config libsleef-dev libjansson-dev \
-  liblapacke-dev
+  liblapacke
 
 build=build/release
 log=build/release.log

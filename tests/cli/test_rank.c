@@ -1,5 +1,5 @@
-/* tools/rank.c against matrices of known rank. */
-#include "inspect/rank.h"
+/* tools/calls/rank.c against matrices of known rank. */
+#include "calls/rank.h"
 
 #include <float.h>
 #include <math.h>

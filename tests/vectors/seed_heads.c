@@ -5,7 +5,7 @@
 
 #include "compare.h"
 #include "guard.h"
-#include "inspect/rank.h"
+#include "calls/rank.h"
 #include "seed.h"
 
 /* The norm of a map's entries off the diagonal, less their mean. */

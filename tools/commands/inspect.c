@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/rank.h"
 #include "calls/tokens.h"
 #include "commands/commands.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "inspect/findings.h"
+#include "inspect/collect.h"
 #include "inspect/json.h"
 #include "inspect/page.h"
 #include "inspect/svg.h"
@@ -68,6 +69,8 @@ struct run {
 static int check_settings(const struct settings *s) {
     if (s->memory_tokens && !s->layer.memory && !s->layer.model)
         return fail("option --memory-tokens is given without --memory");
+    if (!rank_is_available())
+        return fail("inspect: %s", rank_failure_text(RANK_NO_LAPACK));
     int code = option_check_range("pairs", s->pairs, 0, MAX_PAIRS);
     if (!code)
         code = option_check_range("entry", s->entry, 0, INT64_MAX);

@@ -7,7 +7,7 @@
 #include "commands/commands.h"
 #include "common/message.h"
 #include "headwise/heads.h"
-#include "inspect/findings.h"
+#include "inspect/collect.h"
 
 struct settings {
     struct layer_settings layer; /* first: LAYER_OPTIONS */

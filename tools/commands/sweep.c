@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/layer_options.h"
+#include "calls/rank.h"
 #include "commands/commands.h"
 #include "common/context.h"
 #include "common/lists.h"
@@ -87,6 +88,8 @@ static int read_settings(struct sweep *sweep, struct arena *arena, const struct 
         code = option_check_distinct("csv", s->csv, "svg", s->svg);
     if (!code && !s->weights && (s->layout || s->prefix))
         code = fail("option --%s is given without --weights", s->layout ? "layout" : "prefix");
+    if (!code && s->weights && !rank_is_available())
+        code = fail("option --weights: %s", rank_failure_text(RANK_NO_LAPACK));
     if (!code)
         code = read_list(&sweep->heads, s->heads, "heads", 65536);
     if (!code)

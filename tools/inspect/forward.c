@@ -1,9 +1,11 @@
 /* What a forward tells: the statistics of every row, and what each head adds to the output. */
+#include "inspect/forward.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "common/message.h"
-#include "inspect/steps.h"
+#include "headwise/heads.h"
 
 /* Arrays [batch][heads][queries]. */
 struct rows {

@@ -1,9 +1,10 @@
 /* The maps, a block of a head's rows at a time: no S x S array is ever kept. */
+#include "inspect/maps.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "common/message.h"
-#include "inspect/steps.h"
 
 enum { BLOCK_BYTES = 4 << 20 };
 

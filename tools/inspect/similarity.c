@@ -1,9 +1,11 @@
 /* Queries and keys of the heads: how alike their maps are, how many directions they use. */
+#include "inspect/similarity.h"
+
 #include <string.h>
 
+#include "calls/rank.h"
 #include "common/message.h"
-#include "inspect/rank.h"
-#include "inspect/steps.h"
+#include "headwise/heads.h"
 
 static int project(struct collecting *c) {
     const struct findings *f = c->findings;

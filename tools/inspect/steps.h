@@ -1,9 +1,8 @@
-/* The steps of findings_collect(). */
+/* What the steps of findings_collect() share. */
 #ifndef HEADWISE_TOOLS_INSPECT_STEPS_H
 #define HEADWISE_TOOLS_INSPECT_STEPS_H
 
-#include "headwise/heads.h"
-#include "headwise/prune.h"
+#include "calls/layer_options.h"
 #include "inspect/findings.h"
 
 struct collecting {
@@ -17,17 +16,7 @@ struct collecting {
     float *q, *k;        /* [batch][heads][queries][head_dim], [batch][kv heads][keys][head_dim] */
 };
 
-/* One forward with statistics: heads, gram, order. */
-int collect_outputs(struct collecting *collecting);
-
-/* Queries and keys; correlation of the maps, ranks. Wants collect_outputs(). */
-int collect_similarity(struct collecting *collecting);
-
-/* The maps of the entry, block by block: cells, profiles, pairs, links. Wants
- * collect_similarity(). */
-int collect_maps(struct collecting *collecting);
-
-/* Of keys that the query at this position sees. */
+/* The number of keys that the query at this position sees. */
 int64_t count_visible(const struct findings *findings,
                       const struct headwise_attention_options *options, int64_t position);
 

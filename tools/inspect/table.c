@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls/rank.h"
 #include "common/message.h"
 #include "common/text.h"
-#include "inspect/rank.h"
 
 enum { MOST_COLUMNS = 16, ALIKE_PAIRS = 8 };
 

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "common/message.h"
-#include "inspect/rank.h"
+#include "calls/rank.h"
 #include "sweep/sweep.h"
 
 static double relative_change(const float *y, const float *first, int64_t n) {

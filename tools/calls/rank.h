@@ -2,6 +2,7 @@
 #ifndef HEADWISE_TOOLS_RANK_H
 #define HEADWISE_TOOLS_RANK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What matrix_rank returns instead of a rank; its message says which. */
@@ -9,8 +10,13 @@ enum rank_failure {
     RANK_NO_MEMORY = -1,
     RANK_NOT_FINITE = -2, /* an element is infinite or NaN */
     RANK_TOO_LARGE = -3,  /* a side, or the work LAPACK needs for it, is beyond 2^31 - 1 */
-    RANK_NOT_FOUND = -4   /* the decomposition did not converge */
+    RANK_NOT_FOUND = -4,  /* the decomposition did not converge */
+    RANK_NO_LAPACK = -5   /* LAPACK's library is not there: rank_is_available() is false */
 };
+
+/* Whether LAPACK's library is there. Without it every rank of a matrix with elements is
+ * RANK_NO_LAPACK: ask before the work. */
+bool rank_is_available(void);
 
 /* The numerical rank of an f32 matrix: the number of its singular values s that are greater than
  *   max(n_rows, n_columns) * 2^-23 * (the greatest s),
@@ -25,7 +31,7 @@ enum rank_failure {
  * Returns the rank, or a rank_failure. */
 int64_t matrix_rank(const float *matrix, int64_t n_rows, int64_t n_columns, int64_t row_stride);
 
-/* The same with the singular values, greatest first: min(n_rows, n_columns) numbers into values,
+/* Gives the singular values too, greatest first: min(n_rows, n_columns) numbers into values,
  * which are not defined after a failure. */
 int64_t matrix_rank_values(double *values, const float *matrix, int64_t n_rows, int64_t n_columns,
                            int64_t row_stride);

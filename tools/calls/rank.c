@@ -1,10 +1,12 @@
-#include "inspect/rank.h"
+/* Numerical ranks from singular values, and of products from their QR decompositions. */
+#include "calls/rank.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "calls/lapack.h"
 
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -26,11 +28,13 @@ static bool widen(double *wide, const float *matrix, int64_t n_rows, int64_t n_c
 /* Rows one after the other are LAPACK's columns: it sees the transposed matrix, whose singular
  * values are the same. */
 static int64_t decompose(double *values, double *wide, int64_t n_rows, int64_t n_columns) {
+    const struct lapack *lapack = lapack_get();
     double unused = 0.0;
-    lapack_int m = (lapack_int)n_columns, n = (lapack_int)n_rows;
-    lapack_int info =
-        LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', m, n, wide, m, values, &unused, 1, &unused, 1);
-    if (info == LAPACK_WORK_MEMORY_ERROR)
+    int m = (int)n_columns, n = (int)n_rows;
+    if (!lapack)
+        return RANK_NO_LAPACK;
+    int info = lapack->dgesdd(LAPACK_COLUMNS, 'N', m, n, wide, m, values, &unused, 1, &unused, 1);
+    if (info == LAPACK_NO_MEMORY)
         return RANK_NO_MEMORY;
     return info == 0 ? 0 : RANK_NOT_FOUND;
 }
@@ -72,6 +76,9 @@ int64_t matrix_rank(const float *matrix, int64_t n_rows, int64_t n_columns, int6
 static int64_t triangle(double **r, const float *matrix, int64_t n_rows, int64_t n_inner,
                         int64_t row_stride) {
     int64_t n = smaller(n_rows, n_inner);
+    const struct lapack *lapack = lapack_get();
+    if (!lapack)
+        return RANK_NO_LAPACK;
     if (n_rows + n_inner > INT32_MAX / 128)
         return RANK_TOO_LARGE;
     double *wide = calloc((size_t)(n_rows * n_inner + 1), sizeof *wide);
@@ -81,8 +88,8 @@ static int64_t triangle(double **r, const float *matrix, int64_t n_rows, int64_t
         failure = RANK_NO_MEMORY;
     else if (!widen(wide, matrix, n_rows, n_inner, row_stride))
         failure = RANK_NOT_FINITE;
-    else if (LAPACKE_dgeqrf(LAPACK_ROW_MAJOR, (lapack_int)n_rows, (lapack_int)n_inner, wide,
-                            (lapack_int)n_inner, scales) != 0)
+    else if (lapack->dgeqrf(LAPACK_ROWS, (int)n_rows, (int)n_inner, wide, (int)n_inner, scales) !=
+             0)
         failure = RANK_NO_MEMORY;
     free(scales);
     for (int64_t i = 0; !failure && i < n; i++) {
@@ -133,6 +140,10 @@ int64_t product_rank(const float *a, int64_t n_rows, const float *b, int64_t n_c
     return rank;
 }
 
+bool rank_is_available(void) {
+    return lapack_get() != NULL;
+}
+
 const char *rank_failure_text(int64_t failure) {
     switch (failure) {
     case RANK_NO_MEMORY:
@@ -141,6 +152,8 @@ const char *rank_failure_text(int64_t failure) {
         return "a number is infinite or NaN";
     case RANK_TOO_LARGE:
         return "it is too large for LAPACK's 32-bit sizes";
+    case RANK_NO_LAPACK:
+        return lapack_problem();
     default:
         return "its singular values were not found";
     }
