@@ -4,26 +4,27 @@
 
 #include "common/message.h"
 
-int layer_model_open(headwise_checkpoint **model, const struct model_request *request) {
+int layer_checkpoint_open(headwise_checkpoint **checkpoint,
+                          const struct checkpoint_request *request) {
     struct headwise_checkpoint_options options = request->sizes;
     options.size = sizeof options;
     options.family = request->family;
     options.overrides = request->overrides;
-    if (headwise_checkpoint_open(model, request->path, &options) != HEADWISE_OK)
+    if (headwise_checkpoint_open(checkpoint, request->path, &options) != HEADWISE_OK)
         return fail("%s", headwise_io_last_error());
     return EXIT_GOOD;
 }
 
 static int read_layer(headwise_checkpoint_layer **made, headwise_context *context,
-                      const struct model_request *request) {
-    headwise_checkpoint *model = NULL;
-    int code = layer_model_open(&model, request);
+                      const struct checkpoint_request *request) {
+    headwise_checkpoint *checkpoint = NULL;
+    int code = layer_checkpoint_open(&checkpoint, request);
     if (code)
         return code;
-    if (headwise_checkpoint_layer_read(made, model, context, request->part, request->index) !=
+    if (headwise_checkpoint_layer_read(made, checkpoint, context, request->part, request->index) !=
         HEADWISE_OK)
         code = fail("%s", headwise_io_last_error());
-    headwise_checkpoint_close(model);
+    headwise_checkpoint_close(checkpoint);
     return code;
 }
 
@@ -54,10 +55,10 @@ static int expect_width(const char *name, const struct headwise_tensor *rows, in
                 headwise_safetensors_path(input), name, (long long)rows->size[3], (long long)width);
 }
 
-int layer_model_read(struct layer_input *layer, headwise_checkpoint_layer **made,
-                     struct arena *arena, headwise_context *context,
-                     const headwise_safetensors *input, const char *x, const char *memory,
-                     const struct model_request *request) {
+int layer_checkpoint_read(struct layer_input *layer, headwise_checkpoint_layer **made,
+                          struct arena *arena, headwise_context *context,
+                          const headwise_safetensors *input, const char *x, const char *memory,
+                          const struct checkpoint_request *request) {
     int code = read_layer(made, context, request);
     if (code)
         return code;

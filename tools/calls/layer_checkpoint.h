@@ -6,7 +6,7 @@
 #include "headwise-io/checkpoint.h"
 
 /* What the user says; NULL: the model does. */
-struct model_request {
+struct checkpoint_request {
     const char *path;
     const char *part; /* of the model's stacks of layers */
     int64_t index;    /* of the layer in it */
@@ -16,14 +16,15 @@ struct model_request {
 };
 
 /* Opens the model; prints the line where that fails. */
-int layer_model_open(headwise_checkpoint **model, const struct model_request *request);
+int layer_checkpoint_open(headwise_checkpoint **checkpoint,
+                          const struct checkpoint_request *request);
 
 /* Opens the model and reads the layer into layer->config, whose arrays *made owns; the tensor
  * called x (NULL: "X") and, for a layer of cross attention, the memory called memory (NULL:
  * "memory") come from input. Returns an exit code. */
-int layer_model_read(struct layer_input *layer, headwise_checkpoint_layer **made,
-                     struct arena *arena, headwise_context *context,
-                     const headwise_safetensors *input, const char *x, const char *memory,
-                     const struct model_request *request);
+int layer_checkpoint_read(struct layer_input *layer, headwise_checkpoint_layer **made,
+                          struct arena *arena, headwise_context *context,
+                          const headwise_safetensors *input, const char *x, const char *memory,
+                          const struct checkpoint_request *request);
 
 #endif

@@ -75,8 +75,8 @@ static int check_settings(const struct layer_settings *s, const char *command) {
     return code;
 }
 
-struct model_request layer_model_request(const struct layer_settings *s) {
-    return (struct model_request){
+struct checkpoint_request layer_checkpoint_request(const struct layer_settings *s) {
+    return (struct checkpoint_request){
         .path = s->model,
         .part = s->part,
         .index = s->layer.value,
@@ -88,13 +88,13 @@ struct model_request layer_model_request(const struct layer_settings *s) {
     };
 }
 
-static int open_model(struct layer_opened *opened, struct arena *arena,
-                      const struct layer_settings *s) {
-    const struct model_request request = layer_model_request(s);
+static int open_checkpoint(struct layer_opened *opened, struct arena *arena,
+                           const struct layer_settings *s) {
+    const struct checkpoint_request request = layer_checkpoint_request(s);
     if (headwise_safetensors_open(&opened->input, s->input) != HEADWISE_OK)
         return fail("%s", headwise_io_last_error());
-    return layer_model_read(&opened->layer, &opened->model_layer, arena, opened->context,
-                            opened->input, s->x, s->memory, &request);
+    return layer_checkpoint_read(&opened->layer, &opened->checkpoint_layer, arena, opened->context,
+                                 opened->input, s->x, s->memory, &request);
 }
 
 static int open_weights(struct layer_opened *opened, struct arena *arena,
@@ -117,8 +117,8 @@ static int open_weights(struct layer_opened *opened, struct arena *arena,
 static int read_options(struct layer_opened *opened, const struct layer_settings *s) {
     struct headwise_attention_options *attention = &opened->attention;
     *attention = (struct headwise_attention_options){.size = sizeof *attention};
-    if (opened->model_layer)
-        *attention = *headwise_checkpoint_layer_options(opened->model_layer);
+    if (opened->checkpoint_layer)
+        *attention = *headwise_checkpoint_layer_options(opened->checkpoint_layer);
     if (s->scale.is_set) {
         attention->scale_is_set = true;
         attention->scale = (float)s->scale.value;
@@ -134,7 +134,7 @@ int layer_open(struct layer_opened *opened, struct arena *arena,
     if (!code)
         code = context_open(&opened->context, settings->isa, settings->threads);
     if (!code && settings->model)
-        code = open_model(opened, arena, settings);
+        code = open_checkpoint(opened, arena, settings);
     else if (!code)
         code = open_weights(opened, arena, settings);
     if (!code && settings->packed)
@@ -143,7 +143,7 @@ int layer_open(struct layer_opened *opened, struct arena *arena,
 }
 
 void layer_close(struct layer_opened *opened) {
-    headwise_checkpoint_layer_destroy(opened->model_layer);
+    headwise_checkpoint_layer_destroy(opened->checkpoint_layer);
     headwise_context_destroy(opened->context);
     headwise_safetensors_close(opened->input);
     headwise_safetensors_close(opened->weights);

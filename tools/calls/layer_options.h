@@ -64,13 +64,14 @@ struct layer_settings {
 struct layer_opened {
     headwise_safetensors *weights, *input;
     headwise_context *context;
-    headwise_checkpoint_layer *model_layer; /* owns the layer's matrices where --model is given */
+    headwise_checkpoint_layer
+        *checkpoint_layer; /* owns the layer's matrices where --model is given */
     struct layer_input layer;
     struct headwise_attention_options attention; /* the model's own, and those given instead */
 };
 
-/* What is said of the model, for layer_model_read() and others that open it. */
-struct model_request layer_model_request(const struct layer_settings *settings);
+/* What is said of the model, for layer_checkpoint_read() and others that open it. */
+struct checkpoint_request layer_checkpoint_request(const struct layer_settings *settings);
 
 /* Opens all that the settings name. command begins the line of a failure about them. Returns an
  * exit code; layer_close() is needed whatever it is. Arrays live in the arena. */

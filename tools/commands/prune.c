@@ -168,15 +168,15 @@ static int print_change(struct run *run) {
     return EXIT_GOOD;
 }
 
-static int write_model(const struct run *run, const struct headwise_prune_options *prune) {
+static int write_checkpoint(const struct run *run, const struct headwise_prune_options *prune) {
     const struct layer_settings *s = &run->settings->layer;
-    const struct model_request request = layer_model_request(s);
-    headwise_checkpoint *model = NULL;
-    int code = layer_model_open(&model, &request);
-    if (!code && headwise_checkpoint_write_pruned(model, run->settings->output, s->part,
+    const struct checkpoint_request request = layer_checkpoint_request(s);
+    headwise_checkpoint *checkpoint = NULL;
+    int code = layer_checkpoint_open(&checkpoint, &request);
+    if (!code && headwise_checkpoint_write_pruned(checkpoint, run->settings->output, s->part,
                                                   s->layer.value, prune) != HEADWISE_OK)
         code = fail("%s", headwise_io_last_error());
-    headwise_checkpoint_close(model);
+    headwise_checkpoint_close(checkpoint);
     return code;
 }
 
@@ -200,7 +200,7 @@ static int run_prune(const void *arguments) {
     const struct headwise_prune_options prune = {
         .size = sizeof prune, .heads = run.heads, .n_heads = run.n, .merge_into = run.merge_into};
     if (!code && s->layer.model)
-        code = write_model(&run, &prune);
+        code = write_checkpoint(&run, &prune);
     else if (!code)
         code = prune_layer_write(s->output, &run.arena, &run.opened, s->layer.weights, &prune);
     if (!code && s->layer.input)
