@@ -1,13 +1,16 @@
+/* Writes a temporary file beside the target and renames it, so that a target is whole or as before. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "files/error.h"
@@ -64,11 +67,30 @@ enum headwise_status headwise_io_replace_begin(struct headwise_io_replace *repla
     return status;
 }
 
+/* write(), but beyond the process's limit of a file's size an error alone: the signal that comes
+ * with it would end the process and leave the temporary file. Only this thread's mask changes, and
+ * only here. */
+static ssize_t write_quietly(int fd, const void *bytes, size_t size_bytes) {
+    sigset_t limit, before, pending;
+    const struct timespec now = {0};
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    ssize_t written = write(fd, bytes, size_bytes);
+    int problem = errno;
+    if (written < 0 && problem == EFBIG && !sigismember(&pending, SIGXFSZ))
+        sigtimedwait(&limit, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = problem;
+    return written;
+}
+
 enum headwise_status headwise_io_replace_write(struct headwise_io_replace *replace,
                                                const void *bytes, size_t size_bytes) {
     const char *next = bytes;
     while (size_bytes > 0) {
-        ssize_t written = write(replace->fd, next, size_bytes);
+        ssize_t written = write_quietly(replace->fd, next, size_bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
