@@ -139,6 +139,7 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     cli_refuses("option --links has token 13, expected 0 to 12", LAYER, "--links", "1,13");
     cli_refuses("option --links is \"1;2\", expected numbers of tokens with commas", LAYER,
                 "--links", "1;2");
+    cli_refuses("option --links is \"1, 2\", expected numbers of tokens", LAYER, "--links", "1, 2");
     cli_refuses("option --links is \"\", expected numbers", LAYER, "--links", "");
     cli_refuses("option --pairs is 17, expected 0 to 16", LAYER, "--pairs", "17");
     cli_refuses("option --cells is 4, expected 8 to 1024", LAYER, "--cells", "4");

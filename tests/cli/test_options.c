@@ -49,6 +49,12 @@ static void refuses_bad_values(enum headwise_isa isa) {
     cli_refuses("expected an integer", "info", "--threads", "2x");
     cli_refuses("expected an integer", "info", "--threads", "");
     cli_refuses("expected an integer", "info", "--threads", "99999999999999999999");
+    cli_refuses("option --threads is \" 4\", expected an integer", "info", "--threads", " 4");
+    cli_refuses("expected an integer", "info", "--threads", "\t4");
+    cli_refuses("expected an integer", "info", "--threads", "4 ");
+    cli_refuses("option --scale is \" 1\", expected a finite number", "attention", "--scale", " 1");
+    cli_refuses("option --heads is \"1, 2\", expected integers with commas", "sweep", "--heads",
+                "1, 2");
     cli_refuses("option --threads is 0, expected 1 to 1024", "info", "--threads", "0");
     cli_refuses("option --threads is 1025", "info", "--threads=1025");
     cli_refuses("option --isa is \"sse\", expected scalar", "info", "--isa", "sse");

@@ -165,6 +165,8 @@ static void refuses_what_is_wrong(enum headwise_isa isa) {
     cli_refuses("more than one choice of heads", LAYER, "-o", "out", "--drop", "1", "--keep", "2");
     cli_refuses("prune: option --merge is given without --drop", LAYER, "-o", "out", "--keep", "2",
                 "--merge", "1:0");
+    cli_refuses("option --drop is \" 1\"", LAYER, "-o", "out", "--drop", " 1");
+    cli_refuses("option --merge is \"1: 0\"", LAYER, "-o", "out", "--drop", "1", "--merge", "1: 0");
     cli_refuses("option --drop is \"1,x\"", LAYER, "-o", "out", "--drop", "1,x");
     cli_refuses("option --merge is \"1-0\"", LAYER, "-o", "out", "--drop", "1", "--merge", "1-0");
     cli_refuses("option --merge is \"2:0\"", LAYER, "-o", "out", "--drop", "1", "--merge", "2:0");

@@ -2,12 +2,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls/bound.h"
 #include "common/arrays.h"
 #include "common/message.h"
+#include "common/numbers.h"
 
 /* One output beside what was expected. */
 struct comparison {
@@ -32,10 +32,8 @@ static int read_stated(double *stated, const headwise_safetensors *file, const c
     while (text && *text) {
         text += strspn(text, " ");
         if (strncmp(text, name, length) == 0 && text[length] == '=') {
-            char *end;
-            *stated = strtod(text + length + 1, &end);
-            if (end == text + length + 1 || (*end && *end != ' ') || !(*stated >= 0) ||
-                isinf(*stated))
+            const char *end;
+            if (!real_read(stated, text + length + 1, &end) || (*end && *end != ' ') || *stated < 0)
                 return fail("%s: metadata max_abs_err_f64_reference: %s has no number of 0 or more",
                             headwise_safetensors_path(file), name);
             *stated *= 1.005;

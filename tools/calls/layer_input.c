@@ -1,9 +1,9 @@
 #include "calls/layer_input.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/message.h"
+#include "common/numbers.h"
 
 struct reader {
     struct layer_input *layer;
@@ -16,14 +16,10 @@ struct reader {
 static int read_heads(int64_t *heads, const headwise_safetensors *file, int64_t given,
                       const char *key, const char *option) {
     const char *text = headwise_safetensors_metadata(file, key);
-    char *end;
     *heads = given;
-    if (!given && text) {
-        *heads = strtoll(text, &end, 10);
-        if (end == text || *end)
-            return fail("%s: metadata %s is \"%s\", expected a number of heads",
-                        headwise_safetensors_path(file), key, text);
-    }
+    if (!given && text && !integer_read_whole(heads, text))
+        return fail("%s: metadata %s is \"%s\", expected a number of heads",
+                    headwise_safetensors_path(file), key, text);
     if (*heads < 0 || (given && given < 1) || *heads > INT32_MAX)
         return fail("option %s is %lld, expected 1 or more", option, (long long)*heads);
     return EXIT_GOOD;
@@ -116,9 +112,8 @@ static int read_list(const int64_t **list, const struct reader *reader, const ch
     if (!numbers)
         return EXIT_UNUSABLE;
     for (int64_t i = 0; i < n; i++) {
-        char *end;
-        numbers[i] = strtoll(rest, &end, 10);
-        if (end == rest || *end != (i + 1 < n ? ',' : '\0'))
+        const char *end;
+        if (!integer_read(&numbers[i], rest, &end) || *end != (i + 1 < n ? ',' : '\0'))
             return fail(
                 "%s: metadata %s is \"%s\", expected %lld integers with commas between them",
                 headwise_safetensors_path(reader->weights), key, text, (long long)n);

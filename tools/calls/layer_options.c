@@ -88,6 +88,12 @@ struct checkpoint_request layer_checkpoint_request(const struct layer_settings *
     };
 }
 
+void layer_files(struct file_option *files, const struct layer_settings *settings) {
+    files[0] = (struct file_option){"--weights", settings->weights};
+    files[1] = (struct file_option){"--input", settings->input};
+    files[2] = (struct file_option){"--model", settings->model};
+}
+
 static int open_checkpoint(struct layer_opened *opened, struct arena *arena,
                            const struct layer_settings *s) {
     const struct checkpoint_request request = layer_checkpoint_request(s);

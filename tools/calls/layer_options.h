@@ -4,6 +4,7 @@
 
 #include "calls/layer_checkpoint.h"
 #include "common/context.h"
+#include "common/files.h"
 
 struct layer_settings {
     const char *weights, *input, *x, *layout, *prefix, *memory;
@@ -72,6 +73,10 @@ struct layer_opened {
 
 /* What is said of the model, for layer_checkpoint_read() and others that open it. */
 struct checkpoint_request layer_checkpoint_request(const struct layer_settings *settings);
+
+/* The files that the settings name and layer_open() reads, LAYER_FILES of them. */
+enum { LAYER_FILES = 3 };
+void layer_files(struct file_option *files, const struct layer_settings *settings);
 
 /* Opens all that the settings name. command begins the line of a failure about them. Returns an
  * exit code; layer_close() is needed whatever it is. Arrays live in the arena. */

@@ -1,11 +1,11 @@
 /* headwise attention: one call of the operator, from a file to a file. */
-#include <stdlib.h>
 
 #include "calls/attention_call.h"
 #include "calls/check.h"
 #include "commands/commands.h"
 #include "common/arrays.h"
 #include "common/context.h"
+#include "common/files.h"
 #include "common/lists.h"
 #include "common/message.h"
 #include "common/outputs.h"
@@ -186,7 +186,11 @@ static int run_attention(const void *arguments) {
         return fail("attention: IN.safetensors is missing; see headwise help attention");
     if (!settings->output && !settings->check)
         return fail("attention: nothing to do, expected -o OUT.safetensors or --check");
-    int code = prepare(&run), checked = EXIT_GOOD;
+    const struct file_option written = {"--output", settings->output};
+    const struct file_option read = {"the input", settings->input};
+    int code = files_check(&written, 1, &read, 1), checked = EXIT_GOOD;
+    if (!code)
+        code = prepare(&run);
     if (!code && settings->check)
         checked = check_attention(&run.outputs, &run.arena, run.file, &run.call);
     if (!code && checked != EXIT_UNUSABLE && settings->output)

@@ -2,13 +2,14 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls/rank.h"
 #include "calls/tokens.h"
 #include "commands/commands.h"
+#include "common/files.h"
 #include "common/message.h"
+#include "common/numbers.h"
 #include "common/text.h"
 #include "inspect/collect.h"
 #include "inspect/json.h"
@@ -66,6 +67,16 @@ struct run {
     struct findings findings;
 };
 
+static int check_files(const struct settings *s) {
+    const struct file_option written[] = {
+        {"--json", s->json}, {"--html", s->html}, {"--svg", s->svg}};
+    struct file_option read[LAYER_FILES + 2];
+    layer_files(read, &s->layer);
+    read[LAYER_FILES] = (struct file_option){"--tokens", s->tokens};
+    read[LAYER_FILES + 1] = (struct file_option){"--memory-tokens", s->memory_tokens};
+    return files_check(written, 3, read, LAYER_FILES + 2);
+}
+
 static int check_settings(const struct settings *s) {
     if (s->memory_tokens && !s->layer.memory && !s->layer.model)
         return fail("option --memory-tokens is given without --memory");
@@ -76,13 +87,7 @@ static int check_settings(const struct settings *s) {
         code = option_check_range("entry", s->entry, 0, INT64_MAX);
     if (!code)
         code = option_check_range("cells", s->cells, 8, 1024);
-    if (!code)
-        code = option_check_distinct("html", s->html, "svg", s->svg);
-    if (!code)
-        code = option_check_distinct("json", s->json, "html", s->html);
-    if (!code)
-        code = option_check_distinct("json", s->json, "svg", s->svg);
-    return code;
+    return code ? code : check_files(s);
 }
 
 static const char *find_metadata(const struct run *run, const char *key) {
@@ -134,9 +139,8 @@ static int read_links(int64_t **links, int64_t *n_links, struct run *run) {
     if (!*links || !text)
         return *links ? EXIT_GOOD : EXIT_UNUSABLE;
     for (int64_t i = 0; i < n; i++) {
-        char *end;
-        (*links)[i] = strtoll(text, &end, 10);
-        if (end == text || *end != (i + 1 < n ? ',' : '\0'))
+        const char *end;
+        if (!integer_read(&(*links)[i], text, &end) || *end != (i + 1 < n ? ',' : '\0'))
             return fail("option --links is \"%s\", expected numbers of tokens with commas between "
                         "them",
                         run->settings->links);

@@ -1,6 +1,5 @@
 /* headwise layer: W_Q, W_K, W_V and W_O around the operator, and what each head does. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls/contributions.h"
@@ -8,6 +7,7 @@
 #include "calls/timing.h"
 #include "calls/tokens.h"
 #include "commands/commands.h"
+#include "common/files.h"
 #include "common/links.h"
 #include "common/lists.h"
 #include "common/message.h"
@@ -67,13 +67,24 @@ struct run {
     const char *tokens; /* NULL: no table */
 };
 
+static int check_files(const struct settings *s) {
+    const struct file_option written = {"--output", s->output};
+    struct file_option read[LAYER_FILES + 2];
+    layer_files(read, &s->layer);
+    read[LAYER_FILES] = (struct file_option){"--tokens", s->tokens};
+    read[LAYER_FILES + 1] = (struct file_option){"--memory-tokens", s->memory_tokens};
+    return files_check(&written, 1, read, LAYER_FILES + 2);
+}
+
 static int check_settings(const struct settings *s) {
     if (s->memory_tokens && !s->layer.memory)
         return fail("option --memory-tokens is given without --memory");
     if (s->repeat.is_set && !s->time)
         return fail("option --repeat is given without --time");
     int code = option_check_range("stage", s->stage, 0, 3);
-    return code ? code : option_check_range("repeat", s->repeat, 1, 1000000);
+    if (!code)
+        code = option_check_range("repeat", s->repeat, 1, 1000000);
+    return code ? code : check_files(s);
 }
 
 static int read_gates(struct run *run) {

@@ -1,4 +1,6 @@
 /* headwise: what the library does, for files. */
+#define _XOPEN_SOURCE 700 /* SIGXFSZ */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +87,9 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    /* Beyond `ulimit -f` writing fails with a line, where the signal would end the command at once.
+     */
+    signal(SIGXFSZ, SIG_IGN);
     int code = dispatch(argc, argv);
     /* A full disk behind `> file` shows only here. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_GOOD)

@@ -1,11 +1,12 @@
 /* headwise prune: a model or a layer without some of its heads. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls/prune_layer.h"
 #include "commands/commands.h"
+#include "common/files.h"
 #include "common/message.h"
+#include "common/numbers.h"
 #include "headwise/heads.h"
 #include "inspect/collect.h"
 
@@ -56,6 +57,14 @@ struct run {
     int64_t n;
 };
 
+static int check_files(const struct settings *s) {
+    const struct file_option written = {"--output", s->output};
+    struct file_option read[LAYER_FILES];
+    layer_files(read, &s->layer);
+    return s->layer.model ? files_check_folder(&written)
+                          : files_check(&written, 1, read, LAYER_FILES);
+}
+
 static int check_settings(const struct settings *s) {
     int n_ways = (s->drop != NULL) + s->keep.is_set + s->most_change.is_set;
     if (!s->output)
@@ -69,7 +78,8 @@ static int check_settings(const struct settings *s) {
         return fail("option --most-change is %g, expected 0 or more", s->most_change.value);
     if (s->layer.model && !s->layer.input && !s->drop)
         return fail("prune: option --input is missing: it tells which heads may go");
-    return option_check_range("keep", s->keep, 1, INT32_MAX);
+    int code = option_check_range("keep", s->keep, 1, INT32_MAX);
+    return code ? code : check_files(s);
 }
 
 static int read_drop(struct run *run) {
@@ -81,9 +91,9 @@ static int read_drop(struct run *run) {
     if (!run->heads)
         return EXIT_UNUSABLE;
     for (int64_t i = 0; i < n; i++) {
-        char *end;
-        run->heads[i] = strtoll(text, &end, 10);
-        if (end == text || *end != (i + 1 < n ? ',' : '\0') || run->heads[i] < 0)
+        const char *end;
+        if (!integer_read(&run->heads[i], text, &end) || *end != (i + 1 < n ? ',' : '\0') ||
+            run->heads[i] < 0)
             return fail(
                 "option --drop is \"%s\", expected numbers of heads with commas between them",
                 run->settings->drop);
@@ -104,14 +114,10 @@ static int read_merge(struct run *run) {
     for (int64_t i = 0; i < run->n; i++)
         run->merge_into[i] = -1;
     for (bool is_last = false; !is_last;) {
-        char *end;
-        long long from = strtoll(text, &end, 10), into = -1;
-        bool good = end != text && *end == ':';
-        if (good) {
-            text = end + 1;
-            into = strtoll(text, &end, 10);
-            good = end != text && (*end == ',' || !*end) && into >= 0;
-        }
+        const char *end;
+        int64_t from, into = -1;
+        bool good = integer_read(&from, text, &end) && *end == ':' &&
+                    integer_read(&into, end + 1, &end) && (*end == ',' || !*end) && into >= 0;
         int64_t i = 0;
         while (good && i < run->n && run->heads[i] != from)
             i++;

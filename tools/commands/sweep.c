@@ -6,6 +6,7 @@
 #include "calls/rank.h"
 #include "commands/commands.h"
 #include "common/context.h"
+#include "common/files.h"
 #include "common/lists.h"
 #include "common/message.h"
 #include "sweep/sweep.h"
@@ -79,13 +80,19 @@ static void choose_heads(struct sweep *sweep) {
             sweep->heads.values[sweep->heads.n++] = h;
 }
 
+static int check_files(const struct settings *s) {
+    const struct file_option written[] = {{"--csv", s->csv}, {"--svg", s->svg}};
+    const struct file_option read[] = {{"--weights", s->weights}};
+    return files_check(written, 2, read, 1);
+}
+
 static int read_settings(struct sweep *sweep, struct arena *arena, const struct settings *s) {
     const struct sweep_source source = {s->weights, s->layout, s->prefix, s->d_model.value};
     int code = option_check_range("d-model", s->d_model, 1, 65536);
     if (!code)
         code = option_check_range("repeat", s->repeat, 1, 100000);
     if (!code)
-        code = option_check_distinct("csv", s->csv, "svg", s->svg);
+        code = check_files(s);
     if (!code && !s->weights && (s->layout || s->prefix))
         code = fail("option --%s is given without --weights", s->layout ? "layout" : "prefix");
     if (!code && s->weights && !rank_is_available())

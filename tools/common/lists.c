@@ -1,12 +1,10 @@
 #include "common/lists.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/message.h"
+#include "common/numbers.h"
 
 /* Whether the item of this length, spaces around it left out, is name. */
 static bool is_item(const char *item, size_t length, const char *name) {
@@ -62,10 +60,9 @@ int list_read_names(bool *found, const char *const *names, int n_names, const ch
 int list_read_numbers(float *numbers, int64_t n, const char *text, const char *source) {
     const char *rest = text;
     for (int64_t i = 0; i < n; i++) {
-        char *end;
-        numbers[i] = strtof(rest, &end);
+        const char *end;
         char expected = i + 1 < n ? ',' : '\0';
-        if (end == rest || !isfinite(numbers[i]) || *end != expected)
+        if (!real_read_f32(&numbers[i], rest, &end) || *end != expected)
             return fail("%s is \"%s\", expected %lld finite numbers with commas between them",
                         source, text, (long long)n);
         rest = end + 1;
@@ -77,16 +74,16 @@ int list_read_integers(int64_t *values, int *n, int most, const char *text, cons
                        int64_t high) {
     const char *rest = text;
     for (*n = 0;; rest++) {
-        char *end;
-        errno = 0;
-        long long value = strtoll(rest, &end, 10);
-        if (end == rest || errno || (*end && *end != ','))
+        const char *end;
+        int64_t value;
+        if (!integer_read(&value, rest, &end) || (*end && *end != ','))
             return fail("%s is \"%s\", expected integers with commas between them", source, text);
         if (value < 1 || value > high)
-            return fail("%s has %lld, expected 1 to %lld", source, value, (long long)high);
+            return fail("%s has %lld, expected 1 to %lld", source, (long long)value,
+                        (long long)high);
         if (*n > 0 && value <= values[*n - 1])
-            return fail("%s has %lld after %lld, expected increasing numbers", source, value,
-                        (long long)values[*n - 1]);
+            return fail("%s has %lld after %lld, expected increasing numbers", source,
+                        (long long)value, (long long)values[*n - 1]);
         if (*n == most)
             return fail("%s has more than %d numbers", source, most);
         values[(*n)++] = value;

@@ -1,12 +1,10 @@
 #include "common/options.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/message.h"
+#include "common/numbers.h"
 
 static void *field(void *settings, const struct option *option) {
     return (char *)settings + option->offset;
@@ -14,8 +12,6 @@ static void *field(void *settings, const struct option *option) {
 
 int option_store(void *settings, const struct option *option, const char *text,
                  const char *source) {
-    char *end;
-    errno = 0;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)field(settings, option) = true;
@@ -24,15 +20,15 @@ int option_store(void *settings, const struct option *option, const char *text,
         *(const char **)field(settings, option) = text;
         break;
     case OPTION_INTEGER: {
-        long long value = strtoll(text, &end, 10);
-        if (end == text || *end || errno)
+        int64_t value;
+        if (!integer_read_whole(&value, text))
             return fail("%s is \"%s\", expected an integer", source, text);
         *(struct option_integer *)field(settings, option) = (struct option_integer){true, value};
         break;
     }
     case OPTION_REAL: {
-        double value = strtod(text, &end);
-        if (end == text || *end || !isfinite(value))
+        double value;
+        if (!real_read_whole(&value, text))
             return fail("%s is \"%s\", expected a finite number", source, text);
         *(struct option_real *)field(settings, option) = (struct option_real){true, value};
         break;
@@ -184,14 +180,6 @@ int options_parse(void *settings, bool *done, const struct command *command, int
         if (code)
             return code;
     }
-    return EXIT_GOOD;
-}
-
-int option_check_distinct(const char *name, const char *path, const char *other,
-                          const char *other_path) {
-    if (path && other_path && strcmp(path, other_path) == 0)
-        return fail("option --%s is \"%s\", expected another file than that of --%s", name, path,
-                    other);
     return EXIT_GOOD;
 }
 

@@ -56,10 +56,6 @@ int options_parse(void *settings, bool *done, const struct command *command, int
 /* Stores text as the value of an option; source begins the line of a failure ("option --scale"). */
 int option_store(void *settings, const struct option *option, const char *text, const char *source);
 
-/* Refuses two options for files to write that name one; paths may be NULL. */
-int option_check_distinct(const char *name, const char *path, const char *other,
-                          const char *other_path);
-
 /* Whether the option has been given. */
 bool option_is_set(const void *settings, const struct option *option);
 

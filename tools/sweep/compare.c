@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "common/message.h"
 #include "calls/rank.h"
+#include "common/message.h"
 #include "sweep/sweep.h"
 
 static double relative_change(const float *y, const float *first, int64_t n) {
