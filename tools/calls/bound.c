@@ -1,9 +1,11 @@
+/* Bounds of a row of attention in f64, derived as bound.h says. */
 #include "calls/bound.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "calls/rounding.h"
 #include "common/arrays.h"
 #include "common/message.h"
 #include "headwise/isa.h" /* HEADWISE_KEY_BLOCK */
@@ -13,24 +15,6 @@
 /* The least values that round to infinity. */
 #define F16_OVERFLOW 65520
 #define BF16_OVERFLOW 0x1.ffp127
-
-double bound_gamma(double n) {
-    return n * U / (1 - n * U);
-}
-
-double bound_rounding(enum headwise_file_dtype dtype, double value) {
-    value = fabs(value);
-    switch (dtype) {
-    case HEADWISE_FILE_F16:
-        return fmax(value * 0x1p-11, 0x1p-25);
-    case HEADWISE_FILE_BF16:
-        return fmax(value * 0x1p-8, 0x1p-134);
-    case HEADWISE_FILE_F64:
-        return value * 0x1p-53;
-    default:
-        return fmax(value * 0x1p-24, 0x1p-150);
-    }
-}
 
 /* Everything in f64, and one row's quantities as named in bound.h. */
 struct bound {
@@ -142,7 +126,7 @@ static void score(const struct bound *bound, int64_t j, const double *q, const d
     }
     double n = (double)call->head_dim + 2 + (call->narrowed ? 2 : 0);
     bound->s[j] = bound->scale * sum;
-    bound->e[j] = bound_gamma(n) * fabs(bound->scale) * sum_abs + TINY;
+    bound->e[j] = rounding_gamma(n) * fabs(bound->scale) * sum_abs + TINY;
     if (fabs(bound->scale) * sum_abs > FLT_MAX || sum_abs > FLT_MAX)
         bound->e[j] = INFINITY; /* f32 may overflow on the way */
 }
@@ -185,7 +169,7 @@ static void round_score(const struct bound *bound, int64_t j) {
         bound->e[j] = s < 0 ? 0 : INFINITY;
         return;
     }
-    bound->e[j] += 2 * bound_rounding(file_dtype(type), fabs(s) + bound->e[j]);
+    bound->e[j] += 2 * rounding_of(file_dtype(type), fabs(s) + bound->e[j]);
 }
 
 static void exponentials(struct bound *bound) {
@@ -240,7 +224,7 @@ static double bound_column(const struct bound *bound, const double *v) {
         max_abs = fmax(max_abs, fabs(value));
     }
     double by_weights = fmin(moved / bound->sum_shrunk, farthest);
-    double by_sums = bound_gamma(roundings(bound)) * fmin(mean_abs / bound->sum_shrunk, max_abs);
+    double by_sums = rounding_gamma(roundings(bound)) * fmin(mean_abs / bound->sum_shrunk, max_abs);
     return by_weights + by_sums + TINY + y * 0; /* + y * 0: NaN where y is no number */
 }
 
@@ -252,7 +236,7 @@ static void bound_weights(double *dst, const struct bound *bound) {
         bool is_hidden = bound->s[j] == -INFINITY;
         dst[j] = is_hidden ? 0
                            : fmax(high - w, w - bound->shrunk[j] / low_sum) +
-                                 bound_gamma(roundings(bound)) * fmin(1, high) + TINY;
+                                 rounding_gamma(roundings(bound)) * fmin(1, high) + TINY;
         if (bound->overflows)
             dst[j] = INFINITY;
     }

@@ -5,13 +5,6 @@
 #include "calls/attention_call.h"
 #include "common/arena.h"
 
-/* n rounding errors of f32 in a row: n u / (1 - n u), u = 2^-24. Source: N. J. Higham, Accuracy and
- * Stability of Numerical Algorithms, section 3.1. */
-double bound_gamma(double n);
-
-/* Half a unit in the last place of a value of this type (what one rounding to it costs). */
-double bound_rounding(enum headwise_file_dtype dtype, double value);
-
 /* Fills y (in the layout of Y) and scores ([batch][heads][queries][keys], of the call's stage;
  * NULL: not wanted) with the largest error of each element in f32 arithmetic, the rounding to the
  * output's type not included. Infinite or NaN where nothing can be said (f32 overflows, or a NaN is

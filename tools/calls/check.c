@@ -1,3 +1,4 @@
+/* Compares what was computed with the tensors of a file under the derived bound. */
 #include "calls/check.h"
 
 #include <math.h>
@@ -5,6 +6,7 @@
 #include <string.h>
 
 #include "calls/bound.h"
+#include "calls/rounding.h"
 #include "common/arrays.h"
 #include "common/message.h"
 #include "common/numbers.h"
@@ -50,9 +52,9 @@ static double bound_at(const struct comparison *c, size_t i) {
         return c->stated; /* a copy: no rounding at all */
     double got = c->got_values[i], expected = c->expected_values[i];
     if (isfinite(got))
-        bound += bound_rounding(c->got->dtype, got);
+        bound += rounding_of(c->got->dtype, got);
     if (isfinite(expected))
-        bound += bound_rounding(c->expected->dtype, expected);
+        bound += rounding_of(c->expected->dtype, expected);
     return bound + c->stated;
 }
 

@@ -1,9 +1,10 @@
+/* Checks that the heads' contributions sum to the layer's output. */
 #include "calls/contributions.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "calls/bound.h"
+#include "calls/rounding.h"
 #include "common/message.h"
 
 /* A row of y: b and i say which. */
@@ -56,8 +57,9 @@ static double bound_difference(const struct layer_input *layer,
     double n = (double)(config->n_heads * config->value_dim);
     double scaling = config->packed_dtype == HEADWISE_I8 ? 1 : 0; /* a rounding of each sum */
     double bound =
-        (bound_gamma(n + 1 + scaling) + bound_gamma((double)config->value_dim + scaling)) * sizes +
-        0x1p-24 * fabs(bias) + bound_rounding(y->dtype, value);
+        (rounding_gamma(n + 1 + scaling) + rounding_gamma((double)config->value_dim + scaling)) *
+            sizes +
+        0x1p-24 * fabs(bias) + rounding_of(y->dtype, value);
     return bound + n * 0x1p-149; /* products that underflow */
 }
 

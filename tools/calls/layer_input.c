@@ -1,9 +1,10 @@
+/* Weights, biases and rows of a layer from files, each shape against the others. */
 #include "calls/layer_input.h"
 
 #include <string.h>
 
+#include "calls/metadata.h"
 #include "common/message.h"
-#include "common/numbers.h"
 
 struct reader {
     struct layer_input *layer;
@@ -12,18 +13,6 @@ struct reader {
     const struct layer_request *request;
     struct array w_q, w_k, w_v, w_o;
 };
-
-static int read_heads(int64_t *heads, const headwise_safetensors *file, int64_t given,
-                      const char *key, const char *option) {
-    const char *text = headwise_safetensors_metadata(file, key);
-    *heads = given;
-    if (!given && text && !integer_read_whole(heads, text))
-        return fail("%s: metadata %s is \"%s\", expected a number of heads",
-                    headwise_safetensors_path(file), key, text);
-    if (*heads < 0 || (given && given < 1) || *heads > INT32_MAX)
-        return fail("option %s is %lld, expected 1 or more", option, (long long)*heads);
-    return EXIT_GOOD;
-}
 
 /* All four as they are where they share a type that the library packs, else as f32. */
 static enum array_kind weights_kind(const headwise_safetensors *file, const char *const names[4]) {
@@ -90,37 +79,15 @@ static int read_kv_heads(const struct reader *reader) {
     int64_t stated = config->n_heads;
     int code = EXIT_GOOD;
     if (reader->request->n_heads)
-        code = read_heads(&stated, reader->weights, 0, "num_heads", "--heads");
+        code = metadata_read_heads(&stated, reader->weights, 0, "num_heads", "--heads");
     if (code)
         return code;
     if (reader->request->n_kv_heads || stated == config->n_heads || stated == 0)
-        code = read_heads(&config->n_kv_heads, reader->weights, reader->request->n_kv_heads,
-                          "num_kv_heads", "--kv-heads");
+        code = metadata_read_heads(&config->n_kv_heads, reader->weights,
+                                   reader->request->n_kv_heads, "num_kv_heads", "--kv-heads");
     if (!config->n_kv_heads)
         config->n_kv_heads = config->n_heads;
     return code;
-}
-
-/* n integers with commas between them, as metadata of a pruned layer; *list stays NULL where the
- * file has none. */
-static int read_list(const int64_t **list, const struct reader *reader, const char *key,
-                     int64_t n) {
-    const char *text = headwise_safetensors_metadata(reader->weights, key), *rest = text;
-    if (!text)
-        return EXIT_GOOD;
-    int64_t *numbers = arena_take(reader->arena, n, sizeof *numbers);
-    if (!numbers)
-        return EXIT_UNUSABLE;
-    for (int64_t i = 0; i < n; i++) {
-        const char *end;
-        if (!integer_read(&numbers[i], rest, &end) || *end != (i + 1 < n ? ',' : '\0'))
-            return fail(
-                "%s: metadata %s is \"%s\", expected %lld integers with commas between them",
-                headwise_safetensors_path(reader->weights), key, text, (long long)n);
-        rest = end + 1;
-    }
-    *list = numbers;
-    return EXIT_GOOD;
 }
 
 /* What is left of a pruned layer, as the file has it: other --heads read the matrices anew. */
@@ -128,9 +95,11 @@ static int read_pruned(const struct reader *reader) {
     struct headwise_mha_config *config = &reader->layer->config;
     if (reader->request->n_heads || reader->request->n_kv_heads)
         return EXIT_GOOD;
-    int code = read_list(&config->group_sizes, reader, "group_sizes", config->n_kv_heads);
+    int code = metadata_read_list(&config->group_sizes, reader->arena, reader->weights,
+                                  "group_sizes", config->n_kv_heads);
     if (!code)
-        code = read_list(&config->head_numbers, reader, "head_numbers", config->n_heads);
+        code = metadata_read_list(&config->head_numbers, reader->arena, reader->weights,
+                                  "head_numbers", config->n_heads);
     int64_t sum = 0;
     for (int64_t g = 0; !code && config->group_sizes && g < config->n_kv_heads; g++) {
         int64_t size = config->group_sizes[g];
@@ -149,8 +118,8 @@ static int read_pruned(const struct reader *reader) {
 static int find_sizes(struct reader *reader) {
     struct headwise_mha_config *config = &reader->layer->config;
     const char *path = headwise_safetensors_path(reader->weights);
-    int code = read_heads(&config->n_heads, reader->weights, reader->request->n_heads, "num_heads",
-                          "--heads");
+    int code = metadata_read_heads(&config->n_heads, reader->weights, reader->request->n_heads,
+                                   "num_heads", "--heads");
     if (!code && !config->n_heads)
         code = fail("%s: option --heads is missing, and there is no metadata num_heads", path);
     if (!code)

@@ -1,3 +1,4 @@
+/* The picture of all maps: panels of cells, names of tokens, a legend. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "inspect/svg.h"
 
@@ -8,15 +9,15 @@
 
 #include "common/message.h"
 #include "headwise-io/file.h"
+#include "inspect/svg_text.h"
 
 enum {
-    LEVELS = 24,       /* of colour; level 0 is the paper */
-    MOST_NAMES = 64,   /* cells of a side that get names */
-    MOST_LETTERS = 12, /* of a name */
-    MARGIN = 16,       /* around the picture */
-    GAP = 18,          /* between panels */
-    HEADING = 40,      /* title and facts */
-    PANEL_TITLE = 18,  /* above a panel */
+    LEVELS = 24,      /* of colour; level 0 is the paper */
+    MOST_NAMES = 64,  /* cells of a side that get names */
+    MARGIN = 16,      /* around the picture */
+    GAP = 18,         /* between panels */
+    HEADING = 40,     /* title and facts */
+    PANEL_TITLE = 18, /* above a panel */
     LEGEND = 44
 };
 
@@ -48,58 +49,6 @@ static void print_color(FILE *out, int level) {
                 (unsigned)lround(stops[i][c] + (at - i) * (stops[i + 1][c] - stops[i][c])));
 }
 
-/* Text of at most n characters, as XML: what XML cannot hold becomes a dot. */
-static void print_text(FILE *out, const char *text, int n) {
-    int printed = 0;
-    for (const char *c = text; *c; c++) {
-        bool begins = ((unsigned char)*c & 0xc0) != 0x80;
-        if (begins && printed++ == n) {
-            fprintf(out, "…");
-            return;
-        }
-        if (*c == '&' || *c == '<' || *c == '>' || *c == '"')
-            fprintf(out, "&#%d;", *c);
-        else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            fprintf(out, "·");
-        else if (strncmp(c, "\xef\xbf\xbe", 3) == 0 || strncmp(c, "\xef\xbf\xbf", 3) == 0)
-            fprintf(out, "·"), c += 2; /* U+FFFE and U+FFFF */
-        else
-            putc(*c, out);
-    }
-}
-
-/* A token without the spaces around it, unless it is nothing else. */
-static void print_token(FILE *out, const char *token) {
-    size_t blank = strspn(token, " ");
-    char copy[256];
-    if (!token[blank]) {
-        fprintf(out, blank > 0 ? "␣" : "∅");
-        return;
-    }
-    snprintf(copy, sizeof copy, "%s", token + blank);
-    size_t length = strlen(copy);
-    while (length > 0 && copy[length - 1] == ' ')
-        copy[--length] = '\0';
-    /* A name of 255 bytes may end within a character, but never within the first
-     * letters. */
-    print_text(out, copy, MOST_LETTERS);
-}
-
-/* Pixels that the longest name takes: a Latin letter is about 0.6 of its size wide, others 1. */
-static double measure_names(const struct figure *figure, const char *const *names, int64_t n) {
-    double longest = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double width = 0;
-        int letters = 0;
-        for (const char *c = names[i]; *c && letters < MOST_LETTERS; c++) {
-            letters += ((unsigned char)*c & 0xc0) != 0x80;
-            width += (unsigned char)*c < 0x80 ? 0.6 : ((unsigned char)*c & 0xc0) != 0x80 ? 1 : 0;
-        }
-        longest = width > longest ? width : longest;
-    }
-    return longest * figure->name_size + 8;
-}
-
 static void measure(struct figure *figure) {
     const struct findings *f = figure->findings;
     const struct grid *grid = &f->grid;
@@ -120,11 +69,12 @@ static void measure(struct figure *figure) {
         figure->cell = 7; /* names stay legible */
     figure->name_size =
         figure->has_row_names || figure->has_column_names ? smaller(figure->cell, 10) : 8;
-    figure->left =
-        figure->has_row_names ? measure_names(figure, f->query_tokens, f->n_queries) : 30;
+    figure->left = figure->has_row_names
+                       ? svg_names_width(f->query_tokens, f->n_queries, figure->name_size)
+                       : 30;
     figure->top = PANEL_TITLE;
     if (figure->has_column_names)
-        figure->top += measure_names(figure, f->key_tokens, f->n_keys);
+        figure->top += svg_names_width(f->key_tokens, f->n_keys, figure->name_size);
 }
 
 /* A panel's cells, from the bytes of the grid's. */
@@ -185,7 +135,7 @@ static void print_row_names(const struct figure *figure, double x, double y) {
         fprintf(figure->out, "<text x=\"%.1f\" y=\"%.1f\" dy=\".32em\">", x - 4,
                 y + ((double)i + 0.5) * figure->cell);
         if (figure->has_row_names)
-            print_token(figure->out, f->query_tokens[i]);
+            svg_print_token(figure->out, f->query_tokens[i]);
         else
             fprintf(figure->out, "%lld", (long long)(i == 0 ? 0 : f->n_queries - 1));
         fprintf(figure->out, "</text>\n");
@@ -198,7 +148,7 @@ static void print_column_names(const struct figure *figure, double x, double y) 
     for (int64_t j = 0; figure->has_column_names && j < figure->n_columns; j++) {
         fprintf(figure->out, "<text transform=\"translate(%.1f %.1f) rotate(-90)\" dy=\".32em\">",
                 x + ((double)j + 0.5) * figure->cell, y - 4);
-        print_token(figure->out, figure->findings->key_tokens[j]);
+        svg_print_token(figure->out, figure->findings->key_tokens[j]);
         fprintf(figure->out, "</text>\n");
     }
     fprintf(figure->out, "</g>\n");
@@ -260,7 +210,7 @@ static void print_heading(const struct figure *figure, double width, double heig
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 "
         "%.0f %.0f\" role=\"img\">\n<title>",
         width, height, width, height);
-    print_text(figure->out, f->title, 200);
+    svg_print_text(figure->out, f->title, 200);
     fprintf(
         figure->out,
         "</title>\n<style>text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif;"
@@ -270,7 +220,7 @@ static void print_heading(const struct figure *figure, double width, double heig
         "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text class=\"title\" x=\"%d\" "
         "y=\"%d\">",
         figure->name_size, MARGIN, MARGIN + 10);
-    print_text(figure->out, f->title, 200);
+    svg_print_text(figure->out, f->title, 200);
     fprintf(figure->out,
             "</text>\n<text class=\"soft\" x=\"%d\" y=\"%d\">%lld heads of %lld, %lld "
             "tokens",
