@@ -8,7 +8,7 @@
  * to the standard output, the speed to the standard error.
  *
  * Attention (projections, rotary positions, cache) is the library's; everything around it is here,
- * in plain loops: embedding, RMSNorm, SwiGLU, sampling, the tokenizer. */
+ * in plain loops: embedding, RMSNorm, SwiGLU, sampling; the tokenizer is in llama/. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdarg.h>
@@ -20,19 +20,15 @@
 
 #include <headwise-io/checkpoint.h>
 #include <headwise/headwise.h>
-#include <jansson.h>
+
+#include "llama/end.h"
+#include "llama/vocabulary.h"
 
 struct block {
     headwise_checkpoint_layer *attention;
     headwise_cache *cache;
     float *attention_norm, *mlp_norm; /* [dim] */
     float *gate, *up, *down;          /* [hidden][dim], [hidden][dim], [dim][hidden] */
-};
-
-struct token {
-    char *bytes;
-    size_t length;
-    double score;
 };
 
 struct llama {
@@ -42,26 +38,9 @@ struct llama {
     double eps;
     struct block *blocks;
     float *embedding, *head, *norm; /* [n_tokens][dim], the same or another, [dim] */
-    struct token *tokens;
+    struct vocabulary vocabulary;
     float *x, *y, *z, *gate, *up, *logits; /* [n_positions][dim] three times, [hidden] twice */
 };
-
-static void die(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fputs("llama: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    exit(1);
-}
-
-/* Zeroed memory that lives as long as the program. */
-static void *allocate(int64_t n, size_t size) {
-    void *memory = calloc((size_t)n, size);
-    if (!memory)
-        die("out of memory");
-    return memory;
-}
 
 /* End the program where a call of one of the libraries failed. */
 static void check(enum headwise_status status) {
@@ -236,95 +215,6 @@ static int64_t sample(const float *logits, int64_t n, double temperature, uint64
     return best;
 }
 
-/* ---- the tokenizer ---- */
-
-static void load_token(struct token *token, const char *path, int64_t id, const json_t *entry) {
-    const char *hex = json_string_value(json_object_get(entry, "bytes_hex"));
-    const json_t *score = json_object_get(entry, "score");
-    if (!hex || !json_is_number(score) ||
-        json_integer_value(json_object_get(entry, "id")) != (json_int_t)id)
-        die("%s: entry %lld has no id, bytes_hex and score", path, (long long)id);
-    token->length = strlen(hex) / 2;
-    token->score = json_number_value(score);
-    token->bytes = allocate((int64_t)token->length + 1, 1);
-    for (size_t i = 0; i < token->length; i++) {
-        unsigned byte;
-        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-            die("%s: entry %lld: bytes_hex is no hexadecimal text", path, (long long)id);
-        token->bytes[i] = (char)byte;
-    }
-}
-
-static void load_tokens(struct llama *m, const char *folder) {
-    char path[4096];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/vocab.json", folder);
-    json_t *list = json_load_file(path, 0, &error);
-    if (!list)
-        die("%s: %s", path, error.text);
-    if ((int64_t)json_array_size(list) != m->n_tokens)
-        die("%s: has %zu tokens, expected %lld", path, json_array_size(list),
-            (long long)m->n_tokens);
-    m->tokens = allocate(m->n_tokens, sizeof *m->tokens);
-    for (int64_t i = 0; i < m->n_tokens; i++)
-        load_token(&m->tokens[i], path, i, json_array_get(list, (size_t)i));
-    json_decref(list);
-}
-
-/* The token with these bytes; of several (a byte token and a letter) the last. -1: none. */
-static int64_t find_token(const struct llama *m, const char *bytes, size_t length) {
-    for (int64_t i = m->n_tokens - 1; i >= 0; i--)
-        if (m->tokens[i].length == length && memcmp(m->tokens[i].bytes, bytes, length) == 0)
-            return i;
-    return -1;
-}
-
-/* The token of two neighbours joined; -1: none. */
-static int64_t find_pair(const struct llama *m, int64_t left, int64_t right) {
-    char bytes[256];
-    const struct token *a = &m->tokens[left], *b = &m->tokens[right];
-    if (a->length + b->length > sizeof bytes)
-        return -1;
-    memcpy(bytes, a->bytes, a->length);
-    memcpy(bytes + a->length, b->bytes, b->length);
-    return find_token(m, bytes, a->length + b->length);
-}
-
-/* The tokens of text after the beginning-of-text token: characters, then the neighbours whose
- * joined token has the best score are joined until none can be. ids has room for strlen(text) + 2.
- */
-static int64_t encode(const struct llama *m, const char *text, int64_t *ids) {
-    int64_t n = 0;
-    ids[n++] = m->bos;
-    if (*text && find_token(m, " ", 1) >= 0)
-        ids[n++] = find_token(m, " ", 1); /* SentencePiece begins a text with a space */
-    for (size_t length; *text; text += length) {
-        for (length = 1; length < 4 && (text[length] & 0xc0) == 0x80; length++) {
-        } /* a character of UTF-8 */
-        int64_t id = find_token(m, text, length);
-        for (size_t i = 0; id < 0 && i < length; i++)
-            if ((ids[n++] = find_token(m, text + i, 1)) < 0)
-                die("the vocabulary has no token for byte %d", text[i] & 0xff);
-        if (id >= 0)
-            ids[n++] = id;
-    }
-    for (int64_t best = 0, at = 0; best >= 0;) {
-        best = -1;
-        for (int64_t i = 1; i + 1 < n; i++) {
-            int64_t id = find_pair(m, ids[i], ids[i + 1]);
-            if (id >= 0 && (best < 0 || m->tokens[id].score > m->tokens[best].score)) {
-                best = id;
-                at = i;
-            }
-        }
-        if (best >= 0) {
-            ids[at] = best;
-            memmove(ids + at + 1, ids + at + 2, (size_t)(--n - at - 1) * sizeof *ids);
-        }
-    }
-    return n;
-}
-
 /* ---- the program ---- */
 
 static double now(void) {
@@ -334,7 +224,7 @@ static double now(void) {
 }
 
 static void print_token(const struct llama *m, int64_t id, bool is_first) {
-    const struct token *token = &m->tokens[id];
+    const struct token *token = &m->vocabulary.tokens[id];
     size_t skip = is_first && token->length > 0 && token->bytes[0] == ' ';
     fwrite(token->bytes + skip, 1, token->length - skip, stdout);
     fflush(stdout);
@@ -344,7 +234,7 @@ static void print_token(const struct llama *m, int64_t id, bool is_first) {
 static void generate(struct llama *m, const char *prompt, int64_t n_new, double temperature,
                      uint64_t seed) {
     int64_t *ids = allocate((int64_t)strlen(prompt) + 2, sizeof *ids), made = 0;
-    int64_t n = encode(m, prompt, ids);
+    int64_t n = vocabulary_encode(&m->vocabulary, prompt, ids);
     if (n > m->n_positions)
         die("the prompt has %lld tokens, the model at most %lld positions", (long long)n,
             (long long)m->n_positions);
@@ -393,7 +283,8 @@ int main(int argc, char **argv) {
     if (argc < 2 || optind != argc || n_new < 0 || !(temperature >= 0))
         die("usage: llama MODEL_DIR [-p PROMPT] [-n TOKENS] [-t TEMPERATURE] [-s SEED]");
     load_model(&m, argv[1]);
-    load_tokens(&m, argv[1]);
+    m.vocabulary = (struct vocabulary){.n_tokens = m.n_tokens, .bos = m.bos};
+    vocabulary_load(&m.vocabulary, argv[1]);
     generate(&m, prompt, n_new, temperature, seed ? seed : 1);
     return 0;
 }
