@@ -1,3 +1,4 @@
+/* Runs the command, and reads and writes the files around it. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli_support.h"
 

@@ -63,7 +63,7 @@ headwise_safetensors *cli_open(const char *path);
 void cli_expect_values(const char *path, const char *name, const double *expected, size_t n,
                        double relative);
 
-/* The same shape. */
+/* Expects a tensor of a file to have this shape. */
 void cli_expect_shape(const char *path, const char *name, int rank, const int64_t *sizes);
 
 /* The path of a generated checkpoint. Two calls may be used at a time. */

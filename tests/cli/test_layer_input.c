@@ -91,7 +91,7 @@ static void options(enum headwise_isa isa) {
     cli_refuses("in: metadata num_heads is \"two\", expected a number of heads", LAYER);
 }
 
-/* The same matrices read as another number of heads: the file's num_kv_heads does not apply. */
+/* Matrices may be read as another number of heads: the file's num_kv_heads does not apply. */
 static void heads_go_before_metadata(enum headwise_isa isa) {
     (void)isa;
     const struct headwise_file_tensor tensors[] = {
