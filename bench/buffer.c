@@ -1,3 +1,4 @@
+/* Memory of the benchmarks, filled with numbers of the type that is measured. */
 #include "buffer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Caches for the cases that decode from one. */
 #include "cached.h"
 
 static struct headwise_tensor rows_of(const struct headwise_tensor *t, int64_t first, int64_t n) {

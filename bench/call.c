@@ -1,3 +1,4 @@
+/* Opens, runs and closes the call of a case. */
 #include "call.h"
 
 #include <math.h>

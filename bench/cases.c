@@ -1,3 +1,4 @@
+/* Gives every shape to Google Benchmark, for each usable tier and number of threads. */
 #include "cases.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Measures what this machine can do at most: multiply-adds, and bytes read, on all threads. */
 #include "ceiling.h"
 
 #include <stdlib.h>

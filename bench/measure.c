@@ -1,3 +1,4 @@
+/* Times a case and sets what its line tells: rates, parts of the ceilings, shares. */
 #include "measure.h"
 
 #include <stdio.h>

@@ -197,7 +197,7 @@ static double row_error(const struct peer *p, int64_t b, int64_t h, int64_t i, d
     return error;
 }
 
-/* The same of one row of a projection. */
+/* The error of one row of a projection, in the same terms. */
 static double projection_error(const struct peer *p, const float *y, const float *x, const float *w,
                                int64_t n, int64_t row, double *largest) {
     int64_t E = p->H * p->D;

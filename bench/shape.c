@@ -1,3 +1,4 @@
+/* What a shape costs: operations, bytes, rows. */
 #include "shape.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* What two heads look at, by one call. */
 #include <headwise/headwise.h>
 #include <stdio.h>
 

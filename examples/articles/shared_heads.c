@@ -31,7 +31,7 @@ static void build(void) {
     }
 }
 
-/* The same function with a pair of keys and values for each query head. */
+/* Fills `repeated`, which computes as layer does with keys and values for each query head. */
 static void repeat(const struct layer *layer) {
     int64_t group = HEADS / layer->kv_heads, columns = layer->kv_heads * DIM;
     repeated = *layer;

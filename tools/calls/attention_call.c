@@ -1,3 +1,4 @@
+/* Reads a call of the Attention operator from a file, its tensors checked against each other. */
 #include "calls/attention_call.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Attributes of a call: the user's, else those of the file's metadata, in their ranges. */
 #include "calls/attributes.h"
 
 #include <math.h>

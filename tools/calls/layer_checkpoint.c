@@ -1,3 +1,4 @@
+/* Opens a checkpoint and reads one layer of it, with the rows that it is to be run on. */
 #include "calls/layer_checkpoint.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* From the options about a layer to its weights, its input and its context. */
 #include "calls/layer_options.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Writes a layer of a weights file without some of its heads. */
 #include "calls/prune_layer.h"
 
 #include "common/arrays.h"

@@ -1,3 +1,4 @@
+/* Times a forward on the usable tiers and prints a line for each. */
 #define _POSIX_C_SOURCE 199309L
 #include "calls/timing.h"
 

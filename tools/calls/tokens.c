@@ -1,3 +1,4 @@
+/* Names of tokens from an option, a file of lines or JSON, or metadata. */
 #define _POSIX_C_SOURCE 200809L
 #include "calls/tokens.h"
 

@@ -14,7 +14,7 @@
 int tokens_split(const char ***tokens, struct arena *arena, const char *text, int64_t n,
                  const char *source);
 
-/* The same, but where text names a file its n tokens are read: a JSON array of texts where it
+/* Cuts text, but where it names a file its n tokens are read: a JSON array of texts where it
  * begins with '[', else a token on each line (without the line's end; "\r\n" is one end). A file
  * without tokens is an error. Bytes of lines that are no UTF-8 become U+FFFD. */
 int tokens_read(const char ***tokens, struct arena *arena, const char *text, int64_t n,

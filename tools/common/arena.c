@@ -1,3 +1,4 @@
+/* Blocks of zeroed memory in a list that is freed at once. */
 #include "common/arena.h"
 
 #include <stdarg.h>

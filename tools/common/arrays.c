@@ -1,3 +1,4 @@
+/* Tensors of a file in a type that the library takes, their shapes checked. */
 #include "common/arrays.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* Opens a context on a tier that is given by its name. */
 #include "common/context.h"
 
 #include "common/message.h"

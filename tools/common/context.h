@@ -17,7 +17,7 @@
 /* isa NULL: the environment's choice, else the best. Returns an exit code. */
 int context_open(headwise_context **context, const char *isa, struct option_integer threads);
 
-/* The same for one tier. */
+/* Opens one for this tier. */
 int context_open_tier(headwise_context **context, enum headwise_isa isa,
                       struct option_integer threads);
 

@@ -1,3 +1,4 @@
+/* Prints the table of the strongest keys. */
 #include "common/links.h"
 
 #include <stdio.h>

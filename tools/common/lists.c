@@ -1,3 +1,4 @@
+/* Splits values at their commas and refuses what does not belong there. */
 #include "common/lists.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Prints the one line of a failure. */
 #include "common/message.h"
 
 #include <stdarg.h>

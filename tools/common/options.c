@@ -1,3 +1,4 @@
+/* Finds options by their names, stores their values, prints their help. */
 #include "common/options.h"
 
 #include <stdio.h>

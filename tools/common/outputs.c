@@ -1,3 +1,4 @@
+/* Collects arrays and writes them with their metadata. */
 #include "common/outputs.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Decodes UTF-8 and counts the columns of what is printed. */
 #define _XOPEN_SOURCE 700 /* wcwidth */
 #include "common/text.h"
 

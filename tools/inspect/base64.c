@@ -1,3 +1,4 @@
+/* Bytes as base64, for the page. */
 #include "inspect/base64.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* All findings as JSON, and the maps in base64. */
 #include "inspect/json.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The page with the findings put into it. */
 #include "inspect/page.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Prints the findings as tables. */
 #include "inspect/table.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Compares a head count's outputs with the first one's, and finds the ranks of its heads. */
 #include <math.h>
 
 #include "calls/rank.h"

@@ -1,3 +1,4 @@
+/* Writes every number of a sweep as CSV. */
 #define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <stdio.h>
 #include <stdlib.h>

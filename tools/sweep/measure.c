@@ -1,3 +1,4 @@
+/* Runs every head count in turn and takes the times. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Draws a bar on a terminal while a sweep runs. */
 #define _POSIX_C_SOURCE 200809L /* isatty */
 #include "sweep/progress.h"
 

@@ -1,3 +1,4 @@
+/* A sweep's matrices and input: random ones, or those of a file. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Prints a sweep as a table. */
 #include <stdio.h>
 #include <string.h>
 

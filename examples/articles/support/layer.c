@@ -1,3 +1,4 @@
+/* Makes layers and runs them with probes, for the experiments. */
 #include "layer.h"
 
 #include <string.h>

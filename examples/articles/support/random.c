@@ -1,3 +1,4 @@
+/* NumPy's generator and its normal numbers, from their published algorithms. */
 #include "random.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Prints what an experiment found, and ends it where a call failed. */
 #include "report.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Singular values by Jacobi's one-sided rotations: small, and without another library. */
 #include "svd.h"
 
 #include <math.h>
