@@ -1,4 +1,4 @@
-/* Writes a temporary file beside the target and renames it, so that a target is whole or as before. */
+/* Writes a temporary file beside the target and renames it: a target is whole or as before. */
 #define _POSIX_C_SOURCE 200809L
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files/replace.h"
