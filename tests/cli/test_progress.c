@@ -40,12 +40,13 @@ static size_t run_on_terminal(char *text, size_t size) {
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    fcntl(terminal, F_SETFL, O_NONBLOCK);
-    ssize_t n = read(terminal, text, size - 1);
-    text[n > 0 ? n : 0] = '\0';
-    close(other);
+    close(other); /* the last one of the other side: after what is there reading fails */
+    size_t n = 0;
+    for (ssize_t got; n < size - 1 && (got = read(terminal, text + n, size - 1 - n)) > 0;)
+        n += (size_t)got;
+    text[n] = '\0';
     close(terminal);
-    return (size_t)(n > 0 ? n : 0);
+    return n;
 }
 
 static void shows_progress_on_a_terminal(enum headwise_isa isa) {
