@@ -1,4 +1,4 @@
-/* The avx2 tier's vocabulary. */
+/* The avx2 tier's words: simd/words.h says what each of them means. */
 #ifndef HEADWISE_AVX2_VEC_H
 #define HEADWISE_AVX2_VEC_H
 
@@ -7,25 +7,25 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "avx2/local.h"
+#define TIER(name) name##_avx2
 
-#define LOG2E 1.44269504088896340736f
+#include "simd/table.h"
+#include "simd/words.h"
 
-/* Before a loop whose count is a constant: arrays it indexes can then be registers. */
-#ifdef __clang__
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED _Pragma("GCC unroll 32")
-#endif
+#define ISA HEADWISE_ISA_AVX2
+
+enum {
+    LANES = 8,
+    MR = 6,
+    ROW_PANEL = MR,
+    NR = 16,
+    NR_MIN = 8,
+    SUM_VECS = HEADWISE_SUM_LANES / LANES
+};
 
 typedef __m256 vec;
+typedef __m128i halves;
 
-enum { LANES = 8, MR = 6, NR = 16, NR_MIN = 8, SUM_VECS = HEADWISE_SUM_LANES / LANES };
-
-/* Whether multiply_broadcast_to is one instruction. */
-enum { BROADCASTS_IN_PLACE = 0 };
-
-/* Mask of the lanes below n; any n. */
 static inline __m256i first_lanes(ptrdiff_t n) {
     int count = n >= LANES ? LANES : (int)(n <= 0 ? 0 : n);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -43,23 +43,6 @@ static inline void store(float *p, vec x) {
     _mm256_storeu_ps(p, x);
 }
 
-/* Fetches the cache line of p, which need not be valid, to L1 or to L2. Always inlined: gcc 12
- * takes a function of hints alone for one without effects and drops what calls of it are left after
- * the first inlining. */
-static inline __attribute__((always_inline)) void prefetch(const void *p) {
-    _mm_prefetch(p, _MM_HINT_T0);
-}
-
-static inline __attribute__((always_inline)) void prefetch_to_l2(const void *p) {
-    _mm_prefetch(p, _MM_HINT_T1);
-}
-
-/* Stops the compiler from loading x again at every use: one register, one load. */
-static inline void keep_in_register(vec *x) {
-    __asm__("" : "+x"(*x));
-}
-
-/* Lanes from n up are 0, and their memory is not touched. */
 static inline vec load_first(const float *p, ptrdiff_t n) {
     return n >= LANES ? load(p) : _mm256_maskload_ps(p, first_lanes(n));
 }
@@ -71,12 +54,10 @@ static inline void store_first(float *p, vec x, ptrdiff_t n) {
         _mm256_maskstore_ps(p, first_lanes(n), x);
 }
 
-/* Lanes below n from x, the others from y. */
 static inline vec select_first(ptrdiff_t n, vec x, vec y) {
     return _mm256_blendv_ps(y, x, _mm256_castsi256_ps(first_lanes(n)));
 }
 
-/* Lanes where a == b from x, the others from y. */
 static inline vec select_equal(vec a, vec b, vec x, vec y) {
     return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_EQ_OQ));
 }
@@ -85,7 +66,6 @@ static inline vec select_nan(vec a, vec x, vec y) {
     return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
 }
 
-/* Lanes where p[l] != 0 from x, the others from y; bytes from n up are not read. */
 static inline vec select_bytes(const uint8_t *p, ptrdiff_t n, vec x, vec y) {
     uint64_t bytes = 0;
     memcpy(&bytes, p, n >= LANES ? LANES : (size_t)n);
@@ -110,7 +90,6 @@ static inline vec divide(vec a, vec b) {
     return _mm256_div_ps(a, b);
 }
 
-/* |x|. */
 static inline vec absolute(vec x) {
     return _mm256_and_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff)));
 }
@@ -119,15 +98,8 @@ static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* acc = fma(a, b, acc), in place: gcc 12 would sometimes put the sum over a factor and move it, or
- * even spill it. */
-static inline void multiply_add_to(vec *acc, vec a, vec b) {
-    __asm__("vfmadd231ps %2, %1, %0" : "+x"(*acc) : "x"(a), "x"(b));
-}
-
-/* acc = fma(*x, b, acc) */
-static inline void multiply_broadcast_to(vec *acc, const float *x, vec b) {
-    *acc = multiply_add(broadcast(*x), b, *acc);
+static inline vec multiply_subtract(vec a, vec b, vec c) {
+    return _mm256_fmsub_ps(a, b, c);
 }
 
 /* maxps is the select itself: a > b ? a : b. */
@@ -147,7 +119,6 @@ static inline vec tanh_vec(vec x) {
     return Sleef_finz_tanhf8_u10avx2(x);
 }
 
-/* The contract's tree over 16 lanes: l with l+8, then l+4, l+2, l+1. */
 static inline float fold_sum(const vec lane[SUM_VECS]) {
     __m256 x8 = _mm256_add_ps(lane[0], lane[1]);
     __m128 x4 = _mm_add_ps(_mm256_castps256_ps128(x8), _mm256_extractf128_ps(x8, 1));
@@ -162,7 +133,6 @@ static inline float fold_max(const vec lane[SUM_VECS]) {
     return _mm_cvtss_f32(_mm_max_ss(_mm_movehdup_ps(x2), x2));
 }
 
-/* The larger of |x| and magnitude by their bits: infinity is above all numbers, NaN above it. */
 static inline vec select_magnitude(vec x, vec magnitude) {
     __m256i absolute = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
     return _mm256_castsi256_ps(_mm256_max_epu32(absolute, _mm256_castps_si256(magnitude)));
@@ -173,7 +143,6 @@ static inline bool is_finite(vec magnitude) {
     return _mm256_movemask_ps(_mm256_cmp_ps(magnitude, infinity, _CMP_NLT_UQ)) == 0;
 }
 
-/* Element j of row i becomes element i of row j. */
 static inline void transpose(vec row[LANES]) {
     vec t[LANES];
     for (int i = 0; i < LANES; i += 2) {
@@ -197,9 +166,69 @@ static inline void transpose(vec row[LANES]) {
     }
 }
 
-/* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
-static inline float base_of(float max) {
-    return max == -INFINITY ? 0.0f : max;
+static inline void deinterleave(vec *low, vec *high) {
+    vec even = _mm256_shuffle_ps(*low, *high, 0x88); /* by halves: 0 2 8 10, 4 6 12 14 */
+    vec odd = _mm256_shuffle_ps(*low, *high, 0xdd);
+    *low = _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(even), 0xd8));
+    *high = _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(odd), 0xd8));
+}
+
+static inline void interleave(vec *even, vec *odd) {
+    vec low = _mm256_unpacklo_ps(*even, *odd); /* pairs 0 1, 4 5 */
+    vec high = _mm256_unpackhi_ps(*even, *odd);
+    *even = _mm256_permute2f128_ps(low, high, 0x20);
+    *odd = _mm256_permute2f128_ps(low, high, 0x31);
+}
+
+static inline halves load_halves(const uint16_t *p) {
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
+    halves x = _mm_setzero_si128();
+    memcpy(&x, p, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
+    return x;
+}
+
+static inline void store_first_halves(uint16_t *p, halves x, ptrdiff_t n) {
+    memcpy(p, &x, (size_t)(n >= LANES ? LANES : n) * sizeof *p);
+}
+
+static inline vec widen_f16(halves x) {
+    return _mm256_cvtph_ps(x);
+}
+
+static inline vec widen_bf16(halves x) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(x), 16));
+}
+
+static inline halves narrow_f16(vec x) {
+    return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline halves narrow_bf16(vec x) {
+    __m256i bits = _mm256_castps_si256(x);
+    __m256i kept = _mm256_srli_epi32(bits, 16);
+    __m256i odd = _mm256_and_si256(kept, _mm256_set1_epi32(1));
+    __m256i half = _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff));
+    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    __m256i quiet = _mm256_or_si256(kept, _mm256_set1_epi32(0x40));
+    __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    __m256i narrow = _mm256_blendv_epi8(rounded, quiet, is_nan);
+    return _mm_packus_epi32(_mm256_castsi256_si128(narrow), _mm256_extracti128_si256(narrow, 1));
+}
+
+static inline vec load_integers(const int8_t *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+
+static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
+    vec rounded = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256i wide = _mm256_cvttps_epi32(rounded);
+    __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    __m128i bytes = _mm_packs_epi16(words, words);
+    memcpy(p, &bytes, (size_t)(n >= LANES ? LANES : n));
 }
 
 #endif

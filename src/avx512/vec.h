@@ -1,30 +1,31 @@
-/* The avx512 tier's vocabulary. */
+/* The avx512 tier's words: simd/words.h says what each of them means. */
 #ifndef HEADWISE_AVX512_VEC_H
 #define HEADWISE_AVX512_VEC_H
 
 #include <immintrin.h>
 #include <math.h>
 #include <sleef.h>
+#include <string.h>
 
-#include "avx512/local.h"
+#define TIER(name) name##_avx512
 
-#define LOG2E 1.44269504088896340736f
+#include "simd/table.h"
+#include "simd/words.h"
 
-/* Before a loop whose count is a constant: arrays it indexes can then be registers. */
-#ifdef __clang__
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED _Pragma("GCC unroll 32")
-#endif
+#define ISA HEADWISE_ISA_AVX512
+
+enum {
+    LANES = 16,
+    MR = 12,
+    ROW_PANEL = MR,
+    NR = 32,
+    NR_MIN = 16,
+    SUM_VECS = HEADWISE_SUM_LANES / LANES
+};
 
 typedef __m512 vec;
+typedef __m256i halves;
 
-enum { LANES = 16, MR = 12, NR = 32, NR_MIN = 16, SUM_VECS = HEADWISE_SUM_LANES / LANES };
-
-/* Whether multiply_broadcast_to is one instruction. */
-enum { BROADCASTS_IN_PLACE = 1 };
-
-/* Mask of the lanes below n; any n. */
 static inline __mmask16 first_lanes(ptrdiff_t n) {
     if (n >= LANES)
         return 0xffff;
@@ -43,23 +44,6 @@ static inline void store(float *p, vec x) {
     _mm512_storeu_ps(p, x);
 }
 
-/* Fetches the cache line of p, which need not be valid, to L1 or to L2. Always inlined: gcc 12
- * takes a function of hints alone for one without effects and drops what calls of it are left after
- * the first inlining. */
-static inline __attribute__((always_inline)) void prefetch(const void *p) {
-    _mm_prefetch(p, _MM_HINT_T0);
-}
-
-static inline __attribute__((always_inline)) void prefetch_to_l2(const void *p) {
-    _mm_prefetch(p, _MM_HINT_T1);
-}
-
-/* Stops the compiler from loading x again at every use: one register, one load. */
-static inline void keep_in_register(vec *x) {
-    __asm__("" : "+v"(*x));
-}
-
-/* Lanes from n up are 0, and their memory is not touched. */
 static inline vec load_first(const float *p, ptrdiff_t n) {
     return _mm512_maskz_loadu_ps(first_lanes(n), p);
 }
@@ -68,12 +52,10 @@ static inline void store_first(float *p, vec x, ptrdiff_t n) {
     _mm512_mask_storeu_ps(p, first_lanes(n), x);
 }
 
-/* Lanes below n from x, the others from y. */
 static inline vec select_first(ptrdiff_t n, vec x, vec y) {
     return _mm512_mask_blend_ps(first_lanes(n), y, x);
 }
 
-/* Lanes where a == b from x, the others from y. */
 static inline vec select_equal(vec a, vec b, vec x, vec y) {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), y, x);
 }
@@ -82,7 +64,6 @@ static inline vec select_nan(vec a, vec x, vec y) {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), y, x);
 }
 
-/* Lanes where p[l] != 0 from x, the others from y; bytes from n up are not read. */
 static inline vec select_bytes(const uint8_t *p, ptrdiff_t n, vec x, vec y) {
     __m128i bytes = _mm_maskz_loadu_epi8(first_lanes(n), p);
     return _mm512_mask_blend_ps(_mm_test_epi8_mask(bytes, bytes), y, x);
@@ -104,7 +85,6 @@ static inline vec divide(vec a, vec b) {
     return _mm512_div_ps(a, b);
 }
 
-/* |x|. */
 static inline vec absolute(vec x) {
     return _mm512_abs_ps(x);
 }
@@ -113,14 +93,8 @@ static inline vec multiply_add(vec a, vec b, vec c) {
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* acc = fma(a, b, acc), in place: gcc 12 would sometimes put the sum over a factor and move it. */
-static inline void multiply_add_to(vec *acc, vec a, vec b) {
-    __asm__("vfmadd231ps %2, %1, %0" : "+v"(*acc) : "v"(a), "v"(b));
-}
-
-/* acc = fma(*x, b, acc) as one instruction. */
-static inline void multiply_broadcast_to(vec *acc, const float *x, vec b) {
-    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(*acc) : "v"(b), "m"(*x));
+static inline vec multiply_subtract(vec a, vec b, vec c) {
+    return _mm512_fmsub_ps(a, b, c);
 }
 
 /* maxps is the select itself: a > b ? a : b. */
@@ -140,26 +114,20 @@ static inline vec tanh_vec(vec x) {
     return Sleef_finz_tanhf16_u10avx512f(x);
 }
 
-static inline __m256 upper_half(vec x) {
-    return _mm512_extractf32x8_ps(x, 1);
-}
-
-/* The contract's tree over 16 lanes: l with l+8, then l+4, l+2, l+1. */
 static inline float fold_sum(const vec lane[SUM_VECS]) {
-    __m256 x8 = _mm256_add_ps(_mm512_castps512_ps256(lane[0]), upper_half(lane[0]));
+    __m256 x8 = _mm256_add_ps(_mm512_castps512_ps256(lane[0]), _mm512_extractf32x8_ps(lane[0], 1));
     __m128 x4 = _mm_add_ps(_mm256_castps256_ps128(x8), _mm256_extractf128_ps(x8, 1));
     __m128 x2 = _mm_add_ps(x4, _mm_movehl_ps(x4, x4));
     return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehdup_ps(x2)));
 }
 
 static inline float fold_max(const vec lane[SUM_VECS]) {
-    __m256 x8 = _mm256_max_ps(upper_half(lane[0]), _mm512_castps512_ps256(lane[0]));
+    __m256 x8 = _mm256_max_ps(_mm512_extractf32x8_ps(lane[0], 1), _mm512_castps512_ps256(lane[0]));
     __m128 x4 = _mm_max_ps(_mm256_extractf128_ps(x8, 1), _mm256_castps256_ps128(x8));
     __m128 x2 = _mm_max_ps(_mm_movehl_ps(x4, x4), x4);
     return _mm_cvtss_f32(_mm_max_ss(_mm_movehdup_ps(x2), x2));
 }
 
-/* The larger of |x| and magnitude by their bits: infinity is above all numbers, NaN above it. */
 static inline vec select_magnitude(vec x, vec magnitude) {
     __m512i absolute = _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
     return _mm512_castsi512_ps(_mm512_max_epu32(absolute, _mm512_castps_si512(magnitude)));
@@ -170,7 +138,6 @@ static inline bool is_finite(vec magnitude) {
     return _mm512_cmp_ps_mask(magnitude, infinity, _CMP_NLT_UQ) == 0;
 }
 
-/* Element j of row i becomes element i of row j. */
 static inline void transpose(vec row[LANES]) {
     vec t[LANES];
     for (int i = 0; i < LANES; i += 2) {
@@ -198,9 +165,64 @@ static inline void transpose(vec row[LANES]) {
     }
 }
 
-/* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
-static inline float base_of(float max) {
-    return max == -INFINITY ? 0.0f : max;
+static inline void deinterleave(vec *low, vec *high) {
+    __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+    vec even = _mm512_permutex2var_ps(*low, evens, *high);
+    *high = _mm512_permutex2var_ps(*low, odds, *high);
+    *low = even;
+}
+
+static inline void interleave(vec *even, vec *odd) {
+    __m512i lower = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+    vec low = _mm512_permutex2var_ps(*even, lower, *odd);
+    *odd = _mm512_permutex2var_ps(*even, upper, *odd);
+    *even = low;
+}
+
+static inline halves load_halves(const uint16_t *p) {
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
+    return _mm256_maskz_loadu_epi16(first_lanes(n), p);
+}
+
+static inline void store_first_halves(uint16_t *p, halves x, ptrdiff_t n) {
+    _mm256_mask_storeu_epi16(p, first_lanes(n), x);
+}
+
+static inline vec widen_f16(halves x) {
+    return _mm512_cvtph_ps(x);
+}
+
+static inline vec widen_bf16(halves x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
+}
+
+static inline halves narrow_f16(vec x) {
+    return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline halves narrow_bf16(vec x) {
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i kept = _mm512_srli_epi32(bits, 16);
+    __m512i odd = _mm512_and_si512(kept, _mm512_set1_epi32(1));
+    __m512i half = _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff));
+    __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+    __m512i quiet = _mm512_or_si512(kept, _mm512_set1_epi32(0x40));
+    __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_cvtepi32_epi16(_mm512_mask_blend_epi32(is_nan, rounded, quiet));
+}
+
+static inline vec load_integers(const int8_t *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
+static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
+    __m512i wide = _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_cvtepi32_epi8(wide));
 }
 
 #endif

@@ -1,3 +1,4 @@
+/* From a tier's name to its kernels. */
 #include "kernels/dispatch.h"
 
 #include <stdlib.h>
@@ -79,19 +80,28 @@ const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa) {
     return headwise_isa_usable(isa) ? tiers[isa].kernels : NULL;
 }
 
-const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
-    unsigned features = headwise_cpu_features();
+/* Products of bytes of the tiers, better ones first; the last entry belongs to no tier. */
+static const struct byte_products {
+    enum headwise_isa isa;
+    unsigned features; /* bits of cpu.h that they need beyond the tier's */
+    const struct headwise_dot *dot;
+} byte_products[] = {
 #ifdef HEADWISE_HAVE_AVX512
-    if (isa == HEADWISE_ISA_AVX512 && (features & HEADWISE_CPU_VNNI))
-        return &headwise_dot_avx512;
+    {HEADWISE_ISA_AVX512, HEADWISE_CPU_VNNI, &headwise_dot_vnni},
 #endif
 #ifdef HEADWISE_HAVE_NEON
-    if (isa == HEADWISE_ISA_NEON && (features & HEADWISE_CPU_DOTPROD))
-        return &headwise_dot_neon;
+    {HEADWISE_ISA_NEON, HEADWISE_CPU_DOTPROD, &headwise_dot_dotprod},
 #endif
-    (void)isa;
-    (void)features;
-    return NULL;
+    {HEADWISE_ISA_AUTO, 0, NULL},
+};
+
+const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
+    unsigned features = headwise_cpu_features();
+    const struct byte_products *products = byte_products;
+    while (products->dot &&
+           (products->isa != isa || (features & products->features) != products->features))
+        products++;
+    return products->dot;
 }
 
 enum headwise_status headwise_kernels_choose(const struct headwise_kernels **kernels,

@@ -285,11 +285,8 @@ struct headwise_dot {
     headwise_dot_i8_fn *dot;
 };
 
-/* Both NULL where the tier has none. */
-extern const struct headwise_dot headwise_dot_scalar;
-extern const struct headwise_dot headwise_dot_avx2;
-extern const struct headwise_dot headwise_dot_avx512; /* AVX-512 VNNI */
-extern const struct headwise_dot headwise_dot_neon;   /* the dot product extension */
+extern const struct headwise_dot headwise_dot_vnni;    /* AVX-512 VNNI */
+extern const struct headwise_dot headwise_dot_dotprod; /* NEON's dot product extension */
 
 extern const struct headwise_kernels headwise_kernels_scalar;
 extern const struct headwise_kernels headwise_kernels_avx2;

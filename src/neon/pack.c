@@ -1,18 +1,16 @@
-#include <string.h>
-
-#include "vec.h"
+/* Packing of panels; row panels are plain rows. */
+#include "neon/turned.h"
 
 /* Plain rows: row_panel is 1. */
-void headwise_pack_rows_neon(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
-                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
+void TIER(headwise_pack_rows)(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
+                              ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
     for (ptrdiff_t i = 0; i < m; i++)
         memcpy(a + i * a_stride, src + i * src_stride, (size_t)k * sizeof(float));
 }
 
 /* The first k / 4 * 4 rows of a panel whose n columns all exist; n is a constant at every call. */
-static inline __attribute__((always_inline)) void pack_full(float *restrict panel, int n,
-                                                            const float *restrict src,
-                                                            ptrdiff_t src_stride, ptrdiff_t k) {
+ALWAYS_INLINE void pack_full(float *restrict panel, int n, const float *restrict src,
+                             ptrdiff_t src_stride, ptrdiff_t k) {
     const float *row[16];
     UNROLLED
     for (int j = 0; j < n; j++)
@@ -30,6 +28,7 @@ static inline __attribute__((always_inline)) void pack_full(float *restrict pane
         }
     }
 }
+
 /* Columns first ... first + LANES - 1 of the panel; n_rows of them exist, the others are 0. */
 static void pack_rows(float *restrict panel, int n, const float *restrict src, ptrdiff_t src_stride,
                       int n_rows, ptrdiff_t k) {
@@ -43,8 +42,8 @@ static void pack_rows(float *restrict panel, int n, const float *restrict src, p
     }
 }
 
-void headwise_pack_transposed_neon(float *restrict panel, int n, const float *restrict src,
-                                   ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
+void TIER(headwise_pack_transposed)(float *restrict panel, int n, const float *restrict src,
+                                    ptrdiff_t src_stride, int n_rows, ptrdiff_t k) {
     ptrdiff_t t = 0;
     if (n_rows == 16) {
         t = k & -LANES;
@@ -59,8 +58,8 @@ void headwise_pack_transposed_neon(float *restrict panel, int n, const float *re
 
 /* Copies a row of vecs vectors, a constant at every call. Products of two vectors stand for a look
  * at each: the sums are finite only if all that was copied is, for half the instructions. */
-static inline __attribute__((always_inline)) void
-copy_row(float *restrict dst, const float *restrict src, int vecs, vec probe[2]) {
+ALWAYS_INLINE void copy_row(float *restrict dst, const float *restrict src, int vecs,
+                            vec probe[2]) {
     vec x[NR / LANES];
     UNROLLED
     for (int v = 0; v < vecs; v++) {
@@ -74,10 +73,8 @@ copy_row(float *restrict dst, const float *restrict src, int vecs, vec probe[2])
 
 /* Copies vecs vectors of k rows, vecs a constant at every call. Returns whether they are finite;
  * false also for finite values that overflow when multiplied. */
-static inline __attribute__((always_inline)) bool copy_columns(float *restrict panel, int n,
-                                                               const float *restrict src,
-                                                               ptrdiff_t src_stride, ptrdiff_t k,
-                                                               int vecs) {
+ALWAYS_INLINE bool copy_columns(float *restrict panel, int n, const float *restrict src,
+                                ptrdiff_t src_stride, ptrdiff_t k, int vecs) {
     vec probe[2] = {broadcast(0.0f), broadcast(0.0f)};
     for (; k >= 4; k -= 4) {
 #pragma GCC unroll 4
@@ -110,8 +107,8 @@ static bool panel_is_finite(const float *panel, ptrdiff_t size) {
     return is_finite(magnitude);
 }
 
-bool headwise_pack_columns_neon(float *restrict panel, int n, const float *restrict src,
-                                ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
+bool TIER(headwise_pack_columns)(float *restrict panel, int n, const float *restrict src,
+                                 ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
     bool finite = true;
     if (n_columns == 16) {
         finite = copy_columns(panel, 16, src, src_stride, k, 4);

@@ -1,3 +1,4 @@
+/* project of the neon tier. */
 #include "neon/gemm.h"
 
 TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
@@ -9,7 +10,7 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
     end_projection(acc, p, first, rows, vecs, element);
 }
 
-DEFINE_PROJECT(headwise_project_neon, F32, for_each_panel(&p, m, n, project_tile, F32))
-DEFINE_PROJECT(headwise_project_f16_neon, F16, for_each_panel(&p, m, n, project_tile, F16))
-DEFINE_PROJECT(headwise_project_bf16_neon, BF16, for_each_panel(&p, m, n, project_tile, BF16))
-DEFINE_PROJECT(headwise_project_i8_neon, I8, for_each_panel(&p, m, n, project_tile, I8))
+DEFINE_PROJECT(TIER(headwise_project), F32, for_each_panel(&p, m, n, project_tile, F32))
+DEFINE_PROJECT(TIER(headwise_project_f16), F16, for_each_panel(&p, m, n, project_tile, F16))
+DEFINE_PROJECT(TIER(headwise_project_bf16), BF16, for_each_panel(&p, m, n, project_tile, BF16))
+DEFINE_PROJECT(TIER(headwise_project_i8), I8, for_each_panel(&p, m, n, project_tile, I8))

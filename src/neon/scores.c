@@ -1,4 +1,6 @@
+/* scores of the neon tier. */
 #include "neon/gemm.h"
+#include "neon/turned.h"
 
 TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
                  enum element element) {
@@ -7,10 +9,10 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
     end_scores(acc, p, first, rows, vecs);
 }
 
-DEFINE_SCORES(headwise_scores_neon, F32, for_each_panel(&p, m, n, scores_tile, F32))
-DEFINE_SCORES(headwise_scores_f16_neon, F16, for_each_panel(&p, m, n, scores_tile, F16))
-DEFINE_SCORES(headwise_scores_bf16_neon, BF16, for_each_panel(&p, m, n, scores_tile, BF16))
-DEFINE_SCORES(headwise_scores_i8_neon, KEYS_I8, for_each_panel(&p, m, n, scores_tile, KEYS_I8))
+DEFINE_SCORES(TIER(headwise_scores), F32, for_each_panel(&p, m, n, scores_tile, F32))
+DEFINE_SCORES(TIER(headwise_scores_f16), F16, for_each_panel(&p, m, n, scores_tile, F16))
+DEFINE_SCORES(TIER(headwise_scores_bf16), BF16, for_each_panel(&p, m, n, scores_tile, BF16))
+DEFINE_SCORES(TIER(headwise_scores_i8), KEYS_I8, for_each_panel(&p, m, n, scores_tile, KEYS_I8))
 
 /* Elements t ... t + 3 of eight keys, turned, as load_turned has them, of which n exist. */
 TILE load_some(vec *restrict tile, const float *keys, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t k) {
@@ -70,9 +72,10 @@ TILE keys_tile(float *c, ptrdiff_t c_stride, const float *a, ptrdiff_t a_stride,
         break;
 /* clang-format on */
 
-void headwise_scores_in_place_neon(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                   ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                   ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores_in_place)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                    ptrdiff_t a_stride, int a_rows,
+                                    const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,
+                                    ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     for (; m > 0; m -= MR, a += MR * a_stride, c += MR * c_stride) {
         for (ptrdiff_t j = 0; j < n; j += TURNED) {

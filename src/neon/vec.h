@@ -1,4 +1,4 @@
-/* The NEON tier's vocabulary. */
+/* The neon tier's words: simd/words.h says what each of them means. */
 #ifndef HEADWISE_NEON_VEC_H
 #define HEADWISE_NEON_VEC_H
 
@@ -7,22 +7,25 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "neon/local.h"
+#define TIER(name) name##_neon
 
-#define LOG2E 1.44269504088896340736f
+#include "simd/table.h"
+#include "simd/words.h"
 
-/* Before a loop whose count is a constant: arrays it indexes can then be registers. */
-#ifdef __clang__
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#else
-#define UNROLLED _Pragma("GCC unroll 32")
-#endif
+#define ISA HEADWISE_ISA_NEON
+
+enum {
+    LANES = 4,
+    MR = 4,
+    ROW_PANEL = 1,
+    NR = 16,
+    NR_MIN = 4,
+    SUM_VECS = HEADWISE_SUM_LANES / LANES
+};
 
 typedef float32x4_t vec;
+typedef uint16x4_t halves;
 
-enum { LANES = 4, MR = 4, NR = 16, NR_MIN = 4, SUM_VECS = HEADWISE_SUM_LANES / LANES };
-
-/* Mask of the lanes below n; any n. */
 static inline uint32x4_t first_lanes(ptrdiff_t n) {
     static const int32_t index[LANES] = {0, 1, 2, 3};
     int count = n >= LANES ? LANES : (int)(n <= 0 ? 0 : n);
@@ -41,7 +44,6 @@ static inline void store(float *p, vec x) {
     vst1q_f32(p, x);
 }
 
-/* Lanes from n up are 0, and their memory is not touched. */
 static inline vec load_first(const float *p, ptrdiff_t n) {
     if (n >= LANES)
         return load(p);
@@ -68,12 +70,10 @@ static inline void store_first(float *p, vec x, ptrdiff_t n) {
         vst1q_lane_f32(p + 2, x, 2);
 }
 
-/* Lanes below n from x, the others from y. */
 static inline vec select_first(ptrdiff_t n, vec x, vec y) {
     return vbslq_f32(first_lanes(n), x, y);
 }
 
-/* Lanes where a == b from x, the others from y. */
 static inline vec select_equal(vec a, vec b, vec x, vec y) {
     return vbslq_f32(vceqq_f32(a, b), x, y);
 }
@@ -82,7 +82,6 @@ static inline vec select_nan(vec a, vec x, vec y) {
     return vbslq_f32(vceqq_f32(a, a), y, x);
 }
 
-/* Lanes where p[l] != 0 from x, the others from y; bytes from n up are not read. */
 static inline vec select_bytes(const uint8_t *p, ptrdiff_t n, vec x, vec y) {
     uint8x8_t bytes = vdup_n_u8(0);
     if (n >= LANES) {
@@ -117,7 +116,6 @@ static inline vec divide(vec a, vec b) {
     return vdivq_f32(a, b);
 }
 
-/* |x|. */
 static inline vec absolute(vec x) {
     return vabsq_f32(x);
 }
@@ -126,18 +124,8 @@ static inline vec multiply_add(vec a, vec b, vec c) {
     return vfmaq_f32(c, a, b);
 }
 
-/* a's element in the given lane, a constant at every call, with all of b. */
-static inline __attribute__((always_inline)) vec multiply_add_lane(vec a, int lane, vec b, vec c) {
-    switch (lane) {
-    case 0:
-        return vfmaq_laneq_f32(c, b, a, 0);
-    case 1:
-        return vfmaq_laneq_f32(c, b, a, 1);
-    case 2:
-        return vfmaq_laneq_f32(c, b, a, 2);
-    default:
-        return vfmaq_laneq_f32(c, b, a, 3);
-    }
+static inline vec multiply_subtract(vec a, vec b, vec c) {
+    return vfmaq_f32(vnegq_f32(c), a, b);
 }
 
 /* Not fmax, which spreads NaN. */
@@ -157,7 +145,6 @@ static inline vec tanh_vec(vec x) {
     return Sleef_finz_tanhf4_u10advsimd(x);
 }
 
-/* The contract's tree over 16 lanes: l with l+8, then l+4, l+2, l+1. */
 static inline float fold_sum(const vec lane[SUM_VECS]) {
     vec x4 = add(add(lane[0], lane[2]), add(lane[1], lane[3]));
     float32x2_t x2 = vadd_f32(vget_low_f32(x4), vget_high_f32(x4));
@@ -170,7 +157,6 @@ static inline float fold_max(const vec lane[SUM_VECS]) {
     return vgetq_lane_f32(select_max(vextq_f32(x2, x2, 1), x2), 0);
 }
 
-/* The largest |x| so far, NaN above infinity: compared as integers. */
 static inline vec select_magnitude(vec x, vec magnitude) {
     uint32x4_t absolute = vreinterpretq_u32_f32(vabsq_f32(x));
     return vreinterpretq_f32_u32(vmaxq_u32(absolute, vreinterpretq_u32_f32(magnitude)));
@@ -180,7 +166,6 @@ static inline bool is_finite(vec magnitude) {
     return vmaxvq_u32(vreinterpretq_u32_f32(magnitude)) < 0x7f800000u;
 }
 
-/* Element j of row i becomes element i of row j. */
 static inline void transpose(vec row[LANES]) {
     vec even_low = vzip1q_f32(row[0], row[2]), even_high = vzip2q_f32(row[0], row[2]);
     vec odd_low = vzip1q_f32(row[1], row[3]), odd_high = vzip2q_f32(row[1], row[3]);
@@ -190,37 +175,82 @@ static inline void transpose(vec row[LANES]) {
     row[3] = vzip2q_f32(even_high, odd_high);
 }
 
-/* Rows that load_turned reads at once. */
-enum { TURNED = 2 * LANES };
-
-/* Loads four elements of each of eight rows, turned: element i of row j becomes lane j % 4 of
- * tile[i] or, from row 4 on, of tile[4 + i]; moves the row pointers on. ld4 to one lane turns while
- * it loads: a panel of 16 keys costs 0.43 instructions per element, loads with a transpose by zip
- * 0.98. It is written out because gcc 12 puts four moves around each vld4q_lane_f32. */
-static inline void load_turned(vec tile[TURNED], const float *row[TURNED]) {
-    register vec x0 __asm__("v0"), x1 __asm__("v1"), x2 __asm__("v2"), x3 __asm__("v3");
-    register vec y0 __asm__("v4"), y1 __asm__("v5"), y2 __asm__("v6"), y3 __asm__("v7");
-    __asm__ volatile(
-        "ld4r {v0.4s - v3.4s}, [%[r0]], #16\n\t"
-        "ld4r {v4.4s - v7.4s}, [%[r4]], #16\n\t"
-        "ld4 {v0.s - v3.s}[1], [%[r1]], #16\n\t"
-        "ld4 {v4.s - v7.s}[1], [%[r5]], #16\n\t"
-        "ld4 {v0.s - v3.s}[2], [%[r2]], #16\n\t"
-        "ld4 {v4.s - v7.s}[2], [%[r6]], #16\n\t"
-        "ld4 {v0.s - v3.s}[3], [%[r3]], #16\n\t"
-        "ld4 {v4.s - v7.s}[3], [%[r7]], #16"
-        : "=&w"(x0), "=&w"(x1), "=&w"(x2), "=&w"(x3), "=&w"(y0), "=&w"(y1), "=&w"(y2),
-          "=&w"(y3), [r0] "+r"(row[0]), [r1] "+r"(row[1]), [r2] "+r"(row[2]), [r3] "+r"(row[3]),
-          [r4] "+r"(row[4]), [r5] "+r"(row[5]), [r6] "+r"(row[6]), [r7] "+r"(row[7])
-        :
-        : "memory");
-    tile[0] = x0, tile[1] = x1, tile[2] = x2, tile[3] = x3;
-    tile[4] = y0, tile[5] = y1, tile[6] = y2, tile[7] = y3;
+static inline void deinterleave(vec *low, vec *high) {
+    vec even = vuzp1q_f32(*low, *high);
+    *high = vuzp2q_f32(*low, *high);
+    *low = even;
 }
 
-/* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
-static inline float base_of(float max) {
-    return max == -INFINITY ? 0.0f : max;
+static inline void interleave(vec *even, vec *odd) {
+    vec low = vzip1q_f32(*even, *odd);
+    *odd = vzip2q_f32(*even, *odd);
+    *even = low;
+}
+
+static inline halves load_halves(const uint16_t *p) {
+    return vld1_u16(p);
+}
+
+static inline halves load_first_halves(const uint16_t *p, ptrdiff_t n) {
+    if (n >= LANES)
+        return vld1_u16(p);
+    halves x = vdup_n_u16(0);
+    if (n > 0)
+        x = vld1_lane_u16(p, x, 0);
+    if (n > 1)
+        x = vld1_lane_u16(p + 1, x, 1);
+    if (n > 2)
+        x = vld1_lane_u16(p + 2, x, 2);
+    return x;
+}
+
+static inline void store_first_halves(uint16_t *p, halves x, ptrdiff_t n) {
+    if (n >= LANES) {
+        vst1_u16(p, x);
+        return;
+    }
+    if (n > 0)
+        vst1_lane_u16(p, x, 0);
+    if (n > 1)
+        vst1_lane_u16(p + 1, x, 1);
+    if (n > 2)
+        vst1_lane_u16(p + 2, x, 2);
+}
+
+static inline vec widen_f16(halves x) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(x));
+}
+
+static inline vec widen_bf16(halves x) {
+    return vreinterpretq_f32_u32(vshll_n_u16(x, 16));
+}
+
+static inline halves narrow_f16(vec x) {
+    return vreinterpret_u16_f16(vcvt_f16_f32(x));
+}
+
+static inline halves narrow_bf16(vec x) {
+    uint32x4_t bits = vreinterpretq_u32_f32(x);
+    uint32x4_t kept = vshrq_n_u32(bits, 16);
+    uint32x4_t odd = vandq_u32(kept, vdupq_n_u32(1));
+    uint32x4_t half = vaddq_u32(odd, vdupq_n_u32(0x7fff));
+    uint32x4_t rounded = vshrq_n_u32(vaddq_u32(bits, half), 16);
+    uint32x4_t quiet = vorrq_u32(kept, vdupq_n_u32(0x40));
+    uint32x4_t is_number = vceqq_f32(x, x);
+    return vmovn_u32(vbslq_u32(is_number, rounded, quiet));
+}
+
+static inline vec load_integers(const int8_t *p) {
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    int16x8_t words = vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four)));
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(words)));
+}
+
+static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
+    int16x4_t words = vmovn_s32(vcvtnq_s32_f32(x));
+    int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
+    memcpy(p, &bytes, (size_t)(n >= LANES ? LANES : n));
 }
 
 #endif

@@ -1,3 +1,4 @@
+/* Conversions between f32 and narrower types. */
 #include "scalar/widen.h"
 
 static uint16_t narrow_one_f16(float x) {
@@ -23,22 +24,22 @@ static uint16_t narrow_one_bf16(float x) {
     return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-void headwise_widen_f16_scalar(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_f16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         dst[j] = widen_one_f16(src[j]);
 }
 
-void headwise_widen_bf16_scalar(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_bf16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         dst[j] = widen_one_bf16(src[j]);
 }
 
-void headwise_narrow_f16_scalar(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_narrow_f16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         dst[j] = narrow_one_f16(src[j]);
 }
 
-void headwise_narrow_bf16_scalar(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_narrow_bf16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         dst[j] = narrow_one_bf16(src[j]);
 }

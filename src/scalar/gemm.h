@@ -7,8 +7,6 @@
 /* What the elements of a panel are and which scales they have: a constant at every call. */
 enum element { F32, F16, BF16, I8, KEYS_I8, VALUES_I8 };
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* acc[i][j] continues its chain over t = 0 ... k-1. rows and n are constants at every call. */
 ALWAYS_INLINE void accumulate(float acc[MR][NR], const float *restrict a, ptrdiff_t a_stride,
                               const float *restrict b, ptrdiff_t b_stride, int rows, int n,

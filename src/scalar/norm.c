@@ -1,3 +1,4 @@
+/* Norms of rows. */
 #include "vec.h"
 
 /* 1 / sqrt(mean of the squares + eps); shift is subtracted from the elements first. */
@@ -25,9 +26,9 @@ static void scale_row(float *y, const float *x, const float *weight, const float
     }
 }
 
-void headwise_norm_rms_scalar(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
-                              const float *restrict weight, const float *restrict bias, ptrdiff_t m,
-                              ptrdiff_t n, float eps) {
+void TIER(headwise_norm_rms)(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
+                             const float *restrict weight, const float *restrict bias, ptrdiff_t m,
+                             ptrdiff_t n, float eps) {
     for (ptrdiff_t i = 0; i < m; i++) {
         const float *row = x + i * x_stride;
         float inverse = inverse_deviation(row, n, 0.0f, eps);
@@ -35,9 +36,9 @@ void headwise_norm_rms_scalar(float *y, ptrdiff_t y_stride, const float *x, ptrd
     }
 }
 
-void headwise_norm_layer_scalar(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
-                                const float *restrict weight, const float *restrict bias,
-                                ptrdiff_t m, ptrdiff_t n, float eps) {
+void TIER(headwise_norm_layer)(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
+                               const float *restrict weight, const float *restrict bias,
+                               ptrdiff_t m, ptrdiff_t n, float eps) {
     for (ptrdiff_t i = 0; i < m; i++) {
         const float *row = x + i * x_stride;
         float mean = mean_of_row(row, n);

@@ -1,3 +1,4 @@
+/* project of the scalar tier. */
 #include "scalar/gemm.h"
 
 ALWAYS_INLINE void project_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
@@ -31,34 +32,34 @@ ALWAYS_INLINE void project(float *restrict c, ptrdiff_t c_stride, const float *r
     }
 }
 
-void headwise_project_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                             ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                             ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                             const float *restrict bias) {
+void TIER(headwise_project)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                            ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                            ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                            const float *restrict bias) {
     (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, F32);
 }
 
-void headwise_project_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                 const float *restrict bias) {
+void TIER(headwise_project_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                                const float *restrict bias) {
     (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, F16);
 }
 
-void headwise_project_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                  ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                  ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                  const float *restrict bias) {
+void TIER(headwise_project_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                                 const float *restrict bias) {
     (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, BF16);
 }
 
-void headwise_project_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                const float *restrict bias) {
+void TIER(headwise_project_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                               const float *restrict bias) {
     (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, I8);
 }

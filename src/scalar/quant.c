@@ -1,3 +1,4 @@
+/* Rows to 8-bit integers and panels of them to f32. */
 #include "vec.h"
 
 /* To nearest even, |x| <= 127: beyond 2^23 floats are whole numbers, and the sum is rounded there.
@@ -7,7 +8,7 @@ static int8_t round_to_integer(float x) {
     return (int8_t)(above - 0x1.8p23f);
 }
 
-float headwise_scale_row_i8_scalar(const float *x, ptrdiff_t n) {
+float TIER(headwise_scale_row_i8)(const float *x, ptrdiff_t n) {
     float largest = 0.0f;
     for (ptrdiff_t j = 0; j < n; j++) {
         float magnitude = fabsf(x[j]);
@@ -18,32 +19,32 @@ float headwise_scale_row_i8_scalar(const float *x, ptrdiff_t n) {
     return headwise_scale_i8(largest);
 }
 
-void headwise_quantize_row_i8_scalar(int8_t *restrict q, const float *restrict x, float scale,
-                                     ptrdiff_t n) {
+void TIER(headwise_quantize_row_i8)(int8_t *restrict q, const float *restrict x, float scale,
+                                    ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
         q[j] = isnan(scale) ? 0 : round_to_integer(x[j] / scale);
 }
 
-void headwise_quantize_i8_scalar(int8_t *restrict q, float *restrict scales,
-                                 const float *restrict x, ptrdiff_t n) {
+void TIER(headwise_quantize_i8)(int8_t *restrict q, float *restrict scales, const float *restrict x,
+                                ptrdiff_t n) {
     for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
         ptrdiff_t count = n - first < HEADWISE_SCALE_GROUP ? n - first : HEADWISE_SCALE_GROUP;
-        float scale = headwise_scale_row_i8_scalar(x + first, count);
+        float scale = TIER(headwise_scale_row_i8)(x + first, count);
         scales[first / HEADWISE_SCALE_GROUP] = scale;
-        headwise_quantize_row_i8_scalar(q + first, x + first, scale, count);
+        TIER(headwise_quantize_row_i8)(q + first, x + first, scale, count);
     }
 }
 
-void headwise_widen_keys_i8_scalar(float *restrict dst, const int8_t *restrict src,
-                                   const float *restrict scales, int n, ptrdiff_t k) {
+void TIER(headwise_widen_keys_i8)(float *restrict dst, const int8_t *restrict src,
+                                  const float *restrict scales, int n, ptrdiff_t k) {
     for (ptrdiff_t t = 0; t < k; t++) {
         for (int j = 0; j < n; j++)
             dst[t * n + j] = (float)src[t * n + j] * scales[t / HEADWISE_SCALE_GROUP * n + j];
     }
 }
 
-void headwise_widen_values_i8_scalar(float *restrict dst, const int8_t *restrict src,
-                                     const float *restrict scales, int n, ptrdiff_t k) {
+void TIER(headwise_widen_values_i8)(float *restrict dst, const int8_t *restrict src,
+                                    const float *restrict scales, int n, ptrdiff_t k) {
     for (ptrdiff_t t = 0; t < k; t++) {
         for (int j = 0; j < n; j++)
             dst[t * n + j] = (float)src[t * n + j] * scales[t];

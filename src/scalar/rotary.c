@@ -1,8 +1,9 @@
+/* Rotation of pairs by given angles. */
 #include "vec.h"
 
-void headwise_rotate_half_scalar(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
-                                 const float *restrict cos, const float *restrict sin, ptrdiff_t m,
-                                 ptrdiff_t n) {
+void TIER(headwise_rotate_half)(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,
+                                const float *restrict cos, const float *restrict sin, ptrdiff_t m,
+                                ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < m; i++) {
         for (ptrdiff_t j = 0; j < n; j++) {
             float a = x[i * x_stride + j], b = x[i * x_stride + n + j];
@@ -12,9 +13,9 @@ void headwise_rotate_half_scalar(float *y, ptrdiff_t y_stride, const float *x, p
     }
 }
 
-void headwise_rotate_interleaved_scalar(float *y, ptrdiff_t y_stride, const float *x,
-                                        ptrdiff_t x_stride, const float *restrict cos,
-                                        const float *restrict sin, ptrdiff_t m, ptrdiff_t n) {
+void TIER(headwise_rotate_interleaved)(float *y, ptrdiff_t y_stride, const float *x,
+                                       ptrdiff_t x_stride, const float *restrict cos,
+                                       const float *restrict sin, ptrdiff_t m, ptrdiff_t n) {
     for (ptrdiff_t i = 0; i < m; i++) {
         for (ptrdiff_t j = 0; j < n; j++) {
             float a = x[i * x_stride + 2 * j], b = x[i * x_stride + 2 * j + 1];

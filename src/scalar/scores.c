@@ -1,3 +1,4 @@
+/* scores of the scalar tier. */
 #include "scalar/gemm.h"
 
 ALWAYS_INLINE void scores_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
@@ -23,38 +24,38 @@ ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void headwise_scores_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                            ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                           ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                           ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, F32);
 }
 
-void headwise_scores_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, F16);
 }
 
-void headwise_scores_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, BF16);
 }
 
-void headwise_scores_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, KEYS_I8);
 }
 
-void headwise_scores_in_place_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                     ptrdiff_t a_stride, int a_rows,
-                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,
-                                     ptrdiff_t k, float scale) {
+void TIER(headwise_scores_in_place)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                    ptrdiff_t a_stride, int a_rows,
+                                    const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,
+                                    ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     for (ptrdiff_t j = 0; j < n; j++) {
         const float *key = (const float *)b->data + j * b->row_stride;

@@ -1,3 +1,4 @@
+/* Softmax numerators of rows, with their maxima and sums. */
 #include "vec.h"
 
 static void softmax_row(float *restrict s, ptrdiff_t n, float *restrict max_out,
@@ -17,8 +18,8 @@ static void softmax_row(float *restrict s, ptrdiff_t n, float *restrict max_out,
     *sum_out = fold_lanes(lane);
 }
 
-void headwise_softmax_scalar(float *restrict s, ptrdiff_t s_stride, ptrdiff_t m, ptrdiff_t n,
-                             float *restrict max, float *restrict sum) {
+void TIER(headwise_softmax)(float *restrict s, ptrdiff_t s_stride, ptrdiff_t m, ptrdiff_t n,
+                            float *restrict max, float *restrict sum) {
     for (ptrdiff_t i = 0; i < m; i++)
         softmax_row(s + i * s_stride, n, max + i, sum + i);
 }

@@ -1,10 +1,11 @@
+/* Statistics of rows of weights. */
 #include <float.h>
 
 #include "vec.h"
 
-void headwise_row_stats_scalar(float *restrict entropy, float *restrict distance,
-                               float *restrict strongest, const float *restrict p,
-                               const float *restrict s, ptrdiff_t n, float max, float first) {
+void TIER(headwise_row_stats)(float *restrict entropy, float *restrict distance,
+                              float *restrict strongest, const float *restrict p,
+                              const float *restrict s, ptrdiff_t n, float max, float first) {
     float entropies[HEADWISE_SUM_LANES] = {0}, distances[HEADWISE_SUM_LANES] = {0};
     float base = base_of(max), hit = -INFINITY;
     for (ptrdiff_t j = 0; j < n; j++) {

@@ -1,3 +1,4 @@
+/* values of the scalar tier. */
 #include "scalar/gemm.h"
 
 ALWAYS_INLINE void values_panel(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
@@ -26,30 +27,30 @@ ALWAYS_INLINE void values(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void headwise_values_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                            ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                            const float *restrict beta) {
+void TIER(headwise_values)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                           ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                           ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                           const float *restrict beta) {
     values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F32);
 }
 
-void headwise_values_f16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                                const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F16);
-}
-
-void headwise_values_bf16_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                                 ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                                 const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, BF16);
-}
-
-void headwise_values_i8_scalar(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+void TIER(headwise_values_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
                                const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F16);
+}
+
+void TIER(headwise_values_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                                const float *restrict beta) {
+    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, BF16);
+}
+
+void TIER(headwise_values_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                              ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                              ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                              const float *restrict beta) {
     values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, VALUES_I8);
 }

@@ -6,11 +6,13 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "scalar/local.h"
+#define TIER(name) name##_scalar
 
-#define LOG2E 1.44269504088896340736f
+#include "simd/table.h"
+#include "simd/words.h"
 
-enum { MR = 4, NR = 16, NR_MIN = 8 };
+#define ISA HEADWISE_ISA_SCALAR
+enum { MR = 4, ROW_PANEL = 1, NR = 16, NR_MIN = 8 };
 
 /* Multiplies, then adds: processors without FMA are what this tier is for. */
 static inline float multiply_add(float a, float b, float c) {
@@ -24,11 +26,6 @@ static inline float select_max(float a, float b) {
 /* cinz: SLEEF's scalar form that needs no FMA. */
 static inline float exp2_f32(float x) {
     return Sleef_cinz_exp2f1_u10purec(x);
-}
-
-/* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
-static inline float base_of(float max) {
-    return max == -INFINITY ? 0.0f : max;
 }
 
 /* The contract's tree over 16 lanes: l with l+8, then l+4, l+2, l+1. */

@@ -1,9 +1,11 @@
 /* What products of the SIMD tiers are made of: the panels and their elements, how a call walks
- * along them, and what becomes of a tile's accumulators. The includer has defined vec.h's
- * vocabulary. */
+ * along them, and what becomes of a tile's accumulators. */
+#ifndef HEADWISE_PRODUCT_H
+#define HEADWISE_PRODUCT_H
+
+#include "vec.h"
 
 /* A tile is inlined once for each number of rows, so that its accumulators are registers. */
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define TILE ALWAYS_INLINE void
 
 /* What the elements of B are and which scales they have, F32_ROWS being rows in place: a constant
@@ -148,3 +150,5 @@ TILE end_projection(vec *acc, const struct product *p, ptrdiff_t first, int rows
         (void)a_rows; /* 1 where run does not ask */                                               \
         run;                                                                                       \
     }
+
+#endif

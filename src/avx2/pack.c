@@ -1,6 +1,0 @@
-#include "vec.h"
-
-#define headwise_pack_rows_simd headwise_pack_rows_avx2
-#define headwise_pack_transposed_simd headwise_pack_transposed_avx2
-#define headwise_pack_columns_simd headwise_pack_columns_avx2
-#include "x86/pack.h"

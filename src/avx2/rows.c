@@ -1,8 +1,0 @@
-#include "vec.h"
-
-#define headwise_softcap_simd headwise_softcap_avx2
-#define headwise_alibi_simd headwise_alibi_avx2
-#define headwise_add_mask_simd headwise_add_mask_avx2
-#define headwise_hide_simd headwise_hide_avx2
-#define headwise_add_simd headwise_add_avx2
-#include "simd/rows.h"

@@ -1,6 +1,0 @@
-#include "vec.h"
-
-#define headwise_softmax_simd headwise_softmax_avx2
-#include "x86/exponentiate.h"
-/* defines what the next one calls */
-#include "simd/softmax.h"

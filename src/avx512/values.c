@@ -1,7 +1,0 @@
-#include "avx512/gemm.h"
-
-#define headwise_values_simd headwise_values_avx512
-#define headwise_values_f16_simd headwise_values_f16_avx512
-#define headwise_values_bf16_simd headwise_values_bf16_avx512
-#define headwise_values_i8_simd headwise_values_i8_avx512
-#include "x86/values.h"
