@@ -16,23 +16,23 @@ static void call_scores(const struct headwise_kernels *kernels,
                         const struct bench_kernel_data *data, struct bench_sizes s) {
     int a_rows = s.m > 1 ? kernels->row_panel : 1;
     const struct headwise_columns b = panels_of(kernels, data, s);
-    kernels->scores(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b, s.m, s.n, s.k,
-                    0.125f);
+    kernels->scores[HEADWISE_F32](data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b,
+                                  s.m, s.n, s.k, 0.125f);
 }
 
 static void call_values(const struct headwise_kernels *kernels,
                         const struct bench_kernel_data *data, struct bench_sizes s) {
     const struct headwise_columns b = panels_of(kernels, data, s);
-    kernels->values(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, &b, s.m, s.n, s.k,
-                    data->alpha, data->beta);
+    kernels->values[HEADWISE_F32](data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, &b, s.m,
+                                  s.n, s.k, data->alpha, data->beta);
 }
 
 static void call_project(const struct headwise_kernels *kernels,
                          const struct bench_kernel_data *data, struct bench_sizes s) {
     int a_rows = s.m > 1 ? kernels->row_panel : 1;
     const struct headwise_columns b = panels_of(kernels, data, s);
-    kernels->project(data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b, s.m, s.n,
-                     s.k, false, data->alpha);
+    kernels->project[HEADWISE_F32](data->c, BENCH_ROW_STRIDE, data->a, BENCH_ROW_STRIDE, a_rows, &b,
+                                   s.m, s.n, s.k, false, data->alpha);
 }
 
 static void call_pack_rows(const struct headwise_kernels *kernels,
@@ -126,22 +126,22 @@ static void call_norm_layer(const struct headwise_kernels *kernels,
 
 static void call_widen_f16(const struct headwise_kernels *kernels,
                            const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->widen_f16(data->c, data->half, s.n);
+    kernels->widen[HEADWISE_F16](data->c, data->half, s.n);
 }
 
 static void call_widen_bf16(const struct headwise_kernels *kernels,
                             const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->widen_bf16(data->c, data->half, s.n);
+    kernels->widen[HEADWISE_BF16](data->c, data->half, s.n);
 }
 
 static void call_narrow_f16(const struct headwise_kernels *kernels,
                             const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->narrow_f16(data->half, data->a, s.n);
+    kernels->narrow[HEADWISE_F16](data->half, data->a, s.n);
 }
 
 static void call_narrow_bf16(const struct headwise_kernels *kernels,
                              const struct bench_kernel_data *data, struct bench_sizes s) {
-    kernels->narrow_bf16(data->half, data->a, s.n);
+    kernels->narrow[HEADWISE_BF16](data->half, data->a, s.n);
 }
 
 /* clang-format off */

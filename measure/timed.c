@@ -27,41 +27,40 @@ static void note(enum share_group group, uint64_t begin) {
 }
 
 /* Each product, for columns of one type. */
-#define TIMED_SCORES(scores_type)                                                                  \
-    static void timed_##scores_type(float *restrict c, ptrdiff_t c_stride,                         \
-                                    const float *restrict a, ptrdiff_t a_stride, int a_rows,       \
-                                    const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,    \
-                                    ptrdiff_t k, float scale) {                                    \
+#define TIMED_SCORES(name, kernel)                                                                 \
+    static void timed_##name(float *restrict c, ptrdiff_t c_stride, const float *restrict a,       \
+                             ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,     \
+                             ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {                 \
         uint64_t begin = ticks_now();                                                              \
-        plain.kernels->scores_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);           \
+        plain.kernels->kernel(c, c_stride, a, a_stride, a_rows, b, m, n, k, scale);                \
         note(SHARE_SCORES, begin);                                                                 \
     }
-#define TIMED_VALUES_AND_PROJECT(values_type, project_type)                                        \
-    static void timed_##values_type(                                                               \
+#define TIMED_VALUES_AND_PROJECT(suffix, type)                                                     \
+    static void timed_values_##suffix(                                                             \
         float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,        \
         const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,                   \
         const float *restrict alpha, const float *restrict beta) {                                 \
         uint64_t begin = ticks_now();                                                              \
-        plain.kernels->values_type(c, c_stride, a, a_stride, b, m, n, k, alpha, beta);             \
+        plain.kernels->values[type](c, c_stride, a, a_stride, b, m, n, k, alpha, beta);            \
         note(SHARE_VALUES, begin);                                                                 \
     }                                                                                              \
-    static void timed_##project_type(float *restrict c, ptrdiff_t c_stride,                        \
-                                     const float *restrict a, ptrdiff_t a_stride, int a_rows,      \
-                                     const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n,   \
-                                     ptrdiff_t k, bool resume, const float *restrict bias) {       \
+    static void timed_project_##suffix(float *restrict c, ptrdiff_t c_stride,                      \
+                                       const float *restrict a, ptrdiff_t a_stride, int a_rows,    \
+                                       const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, \
+                                       ptrdiff_t k, bool resume, const float *restrict bias) {     \
         uint64_t begin = ticks_now();                                                              \
-        plain.kernels->project_type(c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);   \
+        plain.kernels->project[type](c, c_stride, a, a_stride, a_rows, b, m, n, k, resume, bias);  \
         note(SHARE_PROJECTIONS, begin);                                                            \
     }
-TIMED_SCORES(scores)
-TIMED_SCORES(scores_in_place)
-TIMED_SCORES(scores_f16)
-TIMED_SCORES(scores_bf16)
-TIMED_SCORES(scores_i8)
-TIMED_VALUES_AND_PROJECT(values, project)
-TIMED_VALUES_AND_PROJECT(values_f16, project_f16)
-TIMED_VALUES_AND_PROJECT(values_bf16, project_bf16)
-TIMED_VALUES_AND_PROJECT(values_i8, project_i8)
+TIMED_SCORES(scores_f32, scores[HEADWISE_F32])
+TIMED_SCORES(scores_f16, scores[HEADWISE_F16])
+TIMED_SCORES(scores_bf16, scores[HEADWISE_BF16])
+TIMED_SCORES(scores_i8, scores[HEADWISE_I8])
+TIMED_SCORES(scores_in_place, scores_in_place)
+TIMED_VALUES_AND_PROJECT(f32, HEADWISE_F32)
+TIMED_VALUES_AND_PROJECT(f16, HEADWISE_F16)
+TIMED_VALUES_AND_PROJECT(bf16, HEADWISE_BF16)
+TIMED_VALUES_AND_PROJECT(i8, HEADWISE_I8)
 
 static void timed_pack_rows(float *restrict a, ptrdiff_t a_stride, const float *restrict src,
                             ptrdiff_t src_stride, ptrdiff_t m, ptrdiff_t k) {
@@ -108,15 +107,15 @@ static void timed_finish(float *restrict inverse, float *restrict lse, const flo
     note(SHARE_SOFTMAX, begin);
 }
 
-static void timed_widen_f16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+static void timed_widen_f16(float *restrict dst, const void *restrict src, ptrdiff_t n) {
     uint64_t begin = ticks_now();
-    plain.kernels->widen_f16(dst, src, n);
+    plain.kernels->widen[HEADWISE_F16](dst, src, n);
     note(SHARE_PACKING, begin);
 }
 
-static void timed_widen_bf16(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+static void timed_widen_bf16(float *restrict dst, const void *restrict src, ptrdiff_t n) {
     uint64_t begin = ticks_now();
-    plain.kernels->widen_bf16(dst, src, n);
+    plain.kernels->widen[HEADWISE_BF16](dst, src, n);
     note(SHARE_PACKING, begin);
 }
 
@@ -165,19 +164,19 @@ static void timed_dot(float *restrict c, ptrdiff_t c_stride, const uint8_t *rest
 }
 
 static void replace_products(struct headwise_kernels *timed) {
-    timed->scores = timed_scores;
-    timed->values = timed_values;
-    timed->project = timed_project;
+    timed->scores[HEADWISE_F32] = timed_scores_f32;
+    timed->scores[HEADWISE_F16] = timed_scores_f16;
+    timed->scores[HEADWISE_BF16] = timed_scores_bf16;
+    timed->scores[HEADWISE_I8] = timed_scores_i8;
+    timed->values[HEADWISE_F32] = timed_values_f32;
+    timed->values[HEADWISE_F16] = timed_values_f16;
+    timed->values[HEADWISE_BF16] = timed_values_bf16;
+    timed->values[HEADWISE_I8] = timed_values_i8;
+    timed->project[HEADWISE_F32] = timed_project_f32;
+    timed->project[HEADWISE_F16] = timed_project_f16;
+    timed->project[HEADWISE_BF16] = timed_project_bf16;
+    timed->project[HEADWISE_I8] = timed_project_i8;
     timed->scores_in_place = timed_scores_in_place;
-    timed->scores_f16 = timed_scores_f16;
-    timed->scores_bf16 = timed_scores_bf16;
-    timed->scores_i8 = timed_scores_i8;
-    timed->values_f16 = timed_values_f16;
-    timed->values_bf16 = timed_values_bf16;
-    timed->values_i8 = timed_values_i8;
-    timed->project_f16 = timed_project_f16;
-    timed->project_bf16 = timed_project_bf16;
-    timed->project_i8 = timed_project_i8;
 }
 
 void timed_tables_make(struct timed_tables *tables, struct headwise_timing timing) {
@@ -191,8 +190,8 @@ void timed_tables_make(struct timed_tables *tables, struct headwise_timing timin
     timed->softmax = timed_softmax;
     timed->merge = timed_merge;
     timed->finish = timed_finish;
-    timed->widen_f16 = timed_widen_f16;
-    timed->widen_bf16 = timed_widen_bf16;
+    timed->widen[HEADWISE_F16] = timed_widen_f16;
+    timed->widen[HEADWISE_BF16] = timed_widen_bf16;
     timed->widen_keys_i8 = timed_widen_keys_i8;
     timed->widen_values_i8 = timed_widen_values_i8;
     timed->scale_row_i8 = timed_scale_row_i8;

@@ -39,7 +39,7 @@ table_of_loops() {
   echo "|---|--:|--:|--:|$(echo "$cpus" | sed 's/[^ ][^ ]* */--:|/g')"
   # shellcheck disable=SC2086
   python3 scripts/neon/loops.py aarch64-linux-gnu-objdump "$LLVM_MCA" \
-    "$(ls $build/src/libheadwise-neon.a.p/*_"$1".c.o)" "headwise_$1_neon" "$2" $cpus
+    "$(ls $build/src/libheadwise-neon.a.p/*_"$1".c.o)" "headwise_$1_f32_neon" "$2" $cpus
 }
 
 # Instructions of a run of the program work.

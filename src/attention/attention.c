@@ -231,8 +231,8 @@ static void join_part(const struct headwise_tile *tile, const struct headwise_ti
                 const struct headwise_columns row = {.data = part->output + at,
                                                      .row_stride = plan->o_stride,
                                                      .panel_stride = kernels->nr};
-                kernels->values(tile->output + at, plan->o_stride, &one, 1, &row, 1, width, 1,
-                                alpha + r, beta + r);
+                kernels->values[HEADWISE_F32](tile->output + at, plan->o_stride, &one, 1, &row, 1,
+                                              width, 1, alpha + r, beta + r);
             }
         }
     }

@@ -73,22 +73,6 @@ void headwise_tile_begin(const struct headwise_tile *tile) {
     }
 }
 
-static headwise_scores_fn *scores_of(const struct headwise_kernels *kernels,
-                                     enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F32    ? kernels->scores
-           : dtype == HEADWISE_F16  ? kernels->scores_f16
-           : dtype == HEADWISE_BF16 ? kernels->scores_bf16
-                                    : kernels->scores_i8;
-}
-
-static headwise_values_fn *values_of(const struct headwise_kernels *kernels,
-                                     enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F32    ? kernels->values
-           : dtype == HEADWISE_F16  ? kernels->values_f16
-           : dtype == HEADWISE_BF16 ? kernels->values_bf16
-                                    : kernels->values_i8;
-}
-
 /* Scores of few rows for keys where they lie. */
 static void score_key_rows(const struct headwise_block *block, float *scores, int64_t r0,
                            int64_t r1, int64_t x0, int64_t x1) {
@@ -119,9 +103,9 @@ static void compute_scores(struct headwise_block *block, float *scores, int64_t 
         n = headwise_block_key_width(block, c, x1);
         struct headwise_panels keys = headwise_block_keys(block, c, n);
         headwise_probe_fetch(block->tile, block->index, r0, r1, c, headwise_min(c + n, x1));
-        scores_of(kernels, keys.dtype)(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
-                                       headwise_tile_row_panel(block->tile), &keys.columns, r1 - r0,
-                                       n, plan->call->head_dim, plan->call->scale);
+        kernels->scores[keys.dtype](scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
+                                    headwise_tile_row_panel(block->tile), &keys.columns, r1 - r0, n,
+                                    plan->call->head_dim, plan->call->scale);
     }
 }
 
@@ -201,9 +185,9 @@ static void add_values(struct headwise_block *block, const float *clean, const f
         n = headwise_whole_panels(kernels, plan->call->value_dim, c);
         struct headwise_panels values = clean ? headwise_value_panels(kernels, clean, c, n, x0)
                                               : headwise_block_values(block, c, n, x0);
-        values_of(kernels, values.dtype)(tile->output + r0 * plan->o_stride + c, plan->o_stride,
-                                         weights, HEADWISE_SCORE_STRIDE, &values.columns, r1 - r0,
-                                         n, x1 - x0, alpha, beta);
+        kernels->values[values.dtype](tile->output + r0 * plan->o_stride + c, plan->o_stride,
+                                      weights, HEADWISE_SCORE_STRIDE, &values.columns, r1 - r0, n,
+                                      x1 - x0, alpha, beta);
     }
 }
 

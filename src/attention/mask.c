@@ -147,12 +147,7 @@ static const float *float_mask(const struct headwise_call *call,
     const char *src = row + (broadcast ? 0 : first) * (int64_t)headwise_dtype_size(mask->dtype);
     if (mask->dtype == HEADWISE_F32 && !broadcast)
         return (const float *)(const void *)src;
-    if (mask->dtype == HEADWISE_F32)
-        buffer[0] = *(const float *)(const void *)src;
-    else if (mask->dtype == HEADWISE_F16)
-        kernels->widen_f16(buffer, (const uint16_t *)(const void *)src, count);
-    else
-        kernels->widen_bf16(buffer, (const uint16_t *)(const void *)src, count);
+    kernels->widen[mask->dtype](buffer, src, count);
     return broadcast ? repeat(buffer, buffer[0], n) : buffer;
 }
 

@@ -80,12 +80,10 @@ static void widen(const struct headwise_kernels *kernels, float *dst,
                   const struct headwise_panels *panel, headwise_widen_keys_i8_fn *widen_i8, int n,
                   int64_t k) {
     const void *data = panel->columns.data;
-    if (panel->dtype == HEADWISE_F16)
-        kernels->widen_f16(dst, data, n * k);
-    else if (panel->dtype == HEADWISE_BF16)
-        kernels->widen_bf16(dst, data, n * k);
-    else
+    if (panel->dtype == HEADWISE_I8)
         widen_i8(dst, data, panel->columns.scales, n, k);
+    else
+        kernels->widen[panel->dtype](dst, data, n * k);
 }
 
 static void widen_keys(const struct headwise_block *block, float *dst, int64_t c, int n) {

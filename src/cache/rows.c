@@ -145,15 +145,6 @@ static void scale_group(float *row, const int8_t *src, int64_t step, float scale
         row[t] = (float)src[t * step] * scale;
 }
 
-static void widen(const headwise_cache *cache, float *row, const void *src, int64_t n) {
-    if (cache->dtype == HEADWISE_F32)
-        memcpy(row, src, (size_t)n * sizeof(float));
-    else if (cache->dtype == HEADWISE_F16)
-        cache->kernels->widen_f16(row, src, n);
-    else
-        cache->kernels->widen_bf16(row, src, n);
-}
-
 void headwise_cache_read_key(const headwise_cache *cache, float *row, int64_t sequence,
                              int64_t head, int64_t position) {
     const char *block = block_of(cache, sequence, head, position);
@@ -168,7 +159,7 @@ void headwise_cache_read_key(const headwise_cache *cache, float *row, int64_t se
             scale_group(row + t, (const int8_t *)block + part.first, part.stride, scale, n);
         } else {
             gather(chunk, block, part, n, headwise_dtype_size(cache->dtype));
-            widen(cache, row + t, chunk, n);
+            cache->kernels->widen[cache->dtype](row + t, chunk, n);
         }
     }
 }
@@ -188,6 +179,6 @@ void headwise_cache_read_value(const headwise_cache *cache, float *row, int64_t 
             scale_group(row + c, (const int8_t *)src, 1,
                         scales[c / HEADWISE_SCALE_GROUP * HEADWISE_KEY_BLOCK + at], n);
         else
-            widen(cache, row + c, src, n);
+            cache->kernels->widen[cache->dtype](row + c, src, n);
     }
 }

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "headwise/common.h"
 #include "headwise/isa.h"
 
 /* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
@@ -76,7 +77,7 @@ typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const fl
 
 /* Each product exists for panels stored narrow too, for plain rows of A (a_rows 1): it gives, bit
  * for bit, what it gives on panels of f32 whose B(t, j) is
- *   f16, bf16   widen_f16, widen_bf16 of the element
+ *   f16, bf16   the element, widened
  *   i8 scores   element * scales[j / nr * scales_stride + t / HEADWISE_SCALE_GROUP * w + j % nr],
  *               w the panel's width
  *   i8 values   element * scales[j / HEADWISE_SCALE_GROUP * scales_stride + t]
@@ -183,9 +184,11 @@ typedef void headwise_norm_fn(float *y, ptrdiff_t y_stride, const float *x, ptrd
                               const float *restrict weight, const float *restrict bias, ptrdiff_t m,
                               ptrdiff_t n, float eps);
 
-/* Conversions of n elements; narrowing rounds to nearest even, keeps infinities, quiets NaN. */
-typedef void headwise_widen_fn(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n);
-typedef void headwise_narrow_fn(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n);
+/* Conversions of n elements between f32 and a type: of f32 a copy, of integers their values.
+ * Narrowing rounds to nearest even, keeps infinities, quiets NaN; integers are made with a scale,
+ * below. */
+typedef void headwise_widen_fn(float *restrict dst, const void *restrict src, ptrdiff_t n);
+typedef void headwise_narrow_fn(void *restrict dst, const float *restrict src, ptrdiff_t n);
 
 /* The scale of a group whose largest magnitude is finite: held where 127 * scale is a finite number
  * and q * scale is not subnormal. */
@@ -217,25 +220,20 @@ typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restri
 typedef void headwise_widen_values_i8_fn(float *restrict dst, const int8_t *restrict src,
                                          const float *restrict scales, int n, ptrdiff_t k);
 
+/* Arrays are indexed by enum headwise_dtype. None has an entry for BOOL, whose tensors are masks:
+ * those are read by hide. */
+enum { HEADWISE_DTYPES = HEADWISE_I8 + 1 };
+
 struct headwise_kernels {
     enum headwise_isa isa;
     int mr;        /* rows of the micro-kernel's full tile: good values of m are its multiples */
     int row_panel; /* rows of a row panel, mr or 1: plain rows are read as fast */
     int nr;        /* widest panel */
     int nr_min;    /* widths of panels are multiples of this, a divisor of nr and of 16 */
-    headwise_scores_fn *scores;
-    headwise_values_fn *values;
-    headwise_project_fn *project;
-    headwise_scores_fn *scores_f16;
-    headwise_scores_fn *scores_bf16;
-    headwise_scores_fn *scores_i8;
+    headwise_scores_fn *scores[HEADWISE_DTYPES];
     headwise_scores_fn *scores_in_place;
-    headwise_values_fn *values_f16;
-    headwise_values_fn *values_bf16;
-    headwise_values_fn *values_i8;
-    headwise_project_fn *project_f16;
-    headwise_project_fn *project_bf16;
-    headwise_project_fn *project_i8;
+    headwise_values_fn *values[HEADWISE_DTYPES];
+    headwise_project_fn *project[HEADWISE_DTYPES];
     headwise_pack_rows_fn *pack_rows;
     headwise_pack_transposed_fn *pack_transposed;
     headwise_pack_columns_fn *pack_columns;
@@ -254,10 +252,8 @@ struct headwise_kernels {
     headwise_rotate_fn *rotate_interleaved;
     headwise_norm_fn *norm_rms;
     headwise_norm_fn *norm_layer;
-    headwise_widen_fn *widen_f16;
-    headwise_widen_fn *widen_bf16;
-    headwise_narrow_fn *narrow_f16;
-    headwise_narrow_fn *narrow_bf16;
+    headwise_widen_fn *widen[HEADWISE_DTYPES];
+    headwise_narrow_fn *narrow[HEADWISE_DTYPES]; /* none for I8 */
     headwise_quantize_i8_fn *quantize_i8;
     headwise_scale_row_i8_fn *scale_row_i8;
     headwise_quantize_row_i8_fn *quantize_row_i8;

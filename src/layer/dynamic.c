@@ -91,13 +91,12 @@ static void multiply_floats(const struct headwise_dynamic *dynamic, const struct
     const struct headwise_columns wide = {.data = parts->panel, .row_stride = width};
     const struct headwise_columns integers = {.data = panel, .row_stride = width};
     if (k <= MANY_ROWS_INPUTS && dynamic->m > 2 * kernels->mr) {
-        for (int64_t i = 0; i < k * width; i++)
-            parts->panel[i] = (float)panel[i];
-        kernels->project(parts->tile, width, parts->integers, stride, 1, &wide, dynamic->m, width,
-                         k, false, NULL);
+        kernels->widen[HEADWISE_I8](parts->panel, panel, k * width);
+        kernels->project[HEADWISE_F32](parts->tile, width, parts->integers, stride, 1, &wide,
+                                       dynamic->m, width, k, false, NULL);
     } else {
-        kernels->project_i8(parts->tile, width, parts->integers, stride, 1, &integers, dynamic->m,
-                            width, k, false, NULL);
+        kernels->project[HEADWISE_I8](parts->tile, width, parts->integers, stride, 1, &integers,
+                                      dynamic->m, width, k, false, NULL);
     }
 }
 

@@ -26,10 +26,8 @@ static const float *weights_f32(const struct packing *packing, int64_t at, int64
     const void *weights = packing->source->weights;
     if (packing->source->dtype == HEADWISE_F32)
         return (const float *)weights + at;
-    if (packing->source->dtype == HEADWISE_F16)
-        packing->kernels->widen_f16(packing->rows, (const uint16_t *)weights + at, n);
-    else
-        packing->kernels->widen_bf16(packing->rows, (const uint16_t *)weights + at, n);
+    packing->kernels->widen[packing->source->dtype](packing->rows, (const uint16_t *)weights + at,
+                                                    n);
     return packing->rows;
 }
 
@@ -64,9 +62,8 @@ static enum headwise_status narrow_panel(const struct packing *packing, uint16_t
                                          int width) {
     const struct headwise_kernels *kernels = packing->kernels;
     int64_t n = packing->matrix->k * width;
-    bool is_f16 = packing->matrix->dtype == HEADWISE_F16;
-    unsigned infinity = is_f16 ? 0x7c00 : 0x7f80;
-    (is_f16 ? kernels->narrow_f16 : kernels->narrow_bf16)(narrow, packing->panel, n);
+    unsigned infinity = packing->matrix->dtype == HEADWISE_F16 ? 0x7c00 : 0x7f80;
+    kernels->narrow[packing->matrix->dtype](narrow, packing->panel, n);
     for (int64_t i = 0; i < n; i++) {
         if ((narrow[i] & 0x7fffu) == infinity && isfinite(packing->panel[i]))
             return fail_weight(packing, i / width, c + i % width, packing->panel[i]);
@@ -221,15 +218,8 @@ void headwise_matrix_destroy(struct headwise_matrix *matrix,
 /* n elements from number at on as f32, integers as they are. */
 static void widen(const struct headwise_matrix *matrix, const struct headwise_kernels *kernels,
                   float *dst, int64_t at, int64_t n) {
-    if (matrix->dtype == HEADWISE_F32)
-        memcpy(dst, (const float *)matrix->panels + at, (size_t)n * sizeof(float));
-    else if (matrix->dtype == HEADWISE_F16)
-        kernels->widen_f16(dst, (const uint16_t *)matrix->panels + at, n);
-    else if (matrix->dtype == HEADWISE_BF16)
-        kernels->widen_bf16(dst, (const uint16_t *)matrix->panels + at, n);
-    else
-        for (int64_t i = 0; i < n; i++)
-            dst[i] = (float)((const int8_t *)matrix->panels)[at + i];
+    int64_t at_bytes = at * (int64_t)headwise_dtype_size(matrix->dtype);
+    kernels->widen[matrix->dtype](dst, (const char *)matrix->panels + at_bytes, n);
 }
 
 void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
@@ -260,14 +250,6 @@ void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
     }
 }
 
-static headwise_project_fn *project_of(const struct headwise_kernels *kernels,
-                                       enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F32    ? kernels->project
-           : dtype == HEADWISE_F16  ? kernels->project_f16
-           : dtype == HEADWISE_BF16 ? kernels->project_bf16
-                                    : kernels->project_i8;
-}
-
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
                               const float *x, int64_t x_stride, int x_rows, int64_t m,
@@ -282,7 +264,7 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                                        .row_stride = width,
                                        .panel_stride = matrix->k * width,
                                        .scales = scales};
-    headwise_project_fn *project = project_of(kernels, matrix->dtype);
+    headwise_project_fn *project = kernels->project[matrix->dtype];
     if (!buffer || matrix->dtype == HEADWISE_F32) {
         project(y, y_stride, x, x_stride, x_rows, &columns, m, slice->n, slice->k, slice->resume,
                 bias);
@@ -290,8 +272,8 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
     }
     const struct headwise_columns wide = {.data = buffer, .row_stride = width};
     widen(matrix, kernels, buffer, at, slice->k * width);
-    kernels->project(y, y_stride, x, x_stride, x_rows, &wide, m, width, slice->k, slice->resume,
-                     scales ? NULL : bias);
+    kernels->project[HEADWISE_F32](y, y_stride, x, x_stride, x_rows, &wide, m, width, slice->k,
+                                   slice->resume, scales ? NULL : bias);
     if (scales) /* no inputs more: the end alone */
         project(y, y_stride, x, x_stride, 1, &columns, m, width, 0, true, bias);
 }

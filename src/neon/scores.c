@@ -9,7 +9,7 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
     end_scores(acc, p, first, rows, vecs);
 }
 
-DEFINE_SCORES(TIER(headwise_scores), F32, for_each_panel(&p, m, n, scores_tile, F32))
+DEFINE_SCORES(TIER(headwise_scores_f32), F32, for_each_panel(&p, m, n, scores_tile, F32))
 DEFINE_SCORES(TIER(headwise_scores_f16), F16, for_each_panel(&p, m, n, scores_tile, F16))
 DEFINE_SCORES(TIER(headwise_scores_bf16), BF16, for_each_panel(&p, m, n, scores_tile, BF16))
 DEFINE_SCORES(TIER(headwise_scores_i8), KEYS_I8, for_each_panel(&p, m, n, scores_tile, KEYS_I8))

@@ -24,22 +24,40 @@ static uint16_t narrow_one_bf16(float x) {
     return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
-void TIER(headwise_widen_f16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
-    for (ptrdiff_t j = 0; j < n; j++)
-        dst[j] = widen_one_f16(src[j]);
+void TIER(headwise_widen_f32)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    memcpy(dst, src, (size_t)n * sizeof *dst);
 }
 
-void TIER(headwise_widen_bf16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_f16)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    const uint16_t *halves = src;
     for (ptrdiff_t j = 0; j < n; j++)
-        dst[j] = widen_one_bf16(src[j]);
+        dst[j] = widen_one_f16(halves[j]);
 }
 
-void TIER(headwise_narrow_f16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_bf16)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    const uint16_t *halves = src;
     for (ptrdiff_t j = 0; j < n; j++)
-        dst[j] = narrow_one_f16(src[j]);
+        dst[j] = widen_one_bf16(halves[j]);
 }
 
-void TIER(headwise_narrow_bf16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_i8)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    const int8_t *integers = src;
     for (ptrdiff_t j = 0; j < n; j++)
-        dst[j] = narrow_one_bf16(src[j]);
+        dst[j] = (float)integers[j];
+}
+
+void TIER(headwise_narrow_f32)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
+    memcpy(dst, src, (size_t)n * sizeof *src);
+}
+
+void TIER(headwise_narrow_f16)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
+    uint16_t *halves = dst;
+    for (ptrdiff_t j = 0; j < n; j++)
+        halves[j] = narrow_one_f16(src[j]);
+}
+
+void TIER(headwise_narrow_bf16)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
+    uint16_t *halves = dst;
+    for (ptrdiff_t j = 0; j < n; j++)
+        halves[j] = narrow_one_bf16(src[j]);
 }

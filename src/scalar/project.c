@@ -32,10 +32,10 @@ ALWAYS_INLINE void project(float *restrict c, ptrdiff_t c_stride, const float *r
     }
 }
 
-void TIER(headwise_project)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                            ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                            ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                            const float *restrict bias) {
+void TIER(headwise_project_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
+                                const float *restrict bias) {
     (void)a_rows; /* 1 */
     project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, F32);
 }

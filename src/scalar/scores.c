@@ -24,9 +24,9 @@ ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void TIER(headwise_scores)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                           ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
+void TIER(headwise_scores_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
+                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
     (void)a_rows; /* 1 */
     scores(c, c_stride, a, a_stride, b, m, n, k, scale, F32);
 }

@@ -27,10 +27,10 @@ ALWAYS_INLINE void values(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void TIER(headwise_values)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                           ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                           ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                           const float *restrict beta) {
+void TIER(headwise_values_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
+                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
+                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
+                               const float *restrict beta) {
     values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F32);
 }
 

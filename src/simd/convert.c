@@ -28,18 +28,35 @@ ALWAYS_INLINE void narrow_all(uint16_t *restrict dst, const float *restrict src,
         store_first_halves(dst + j, narrow(load_first(src + j, n - j)), n - j);
 }
 
-void TIER(headwise_widen_f16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_f32)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    memcpy(dst, src, (size_t)n * sizeof *dst);
+}
+
+void TIER(headwise_widen_f16)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
     widen_all(dst, src, n, widen_f16);
 }
 
-void TIER(headwise_widen_bf16)(float *restrict dst, const uint16_t *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_bf16)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
     widen_all(dst, src, n, widen_bf16);
 }
 
-void TIER(headwise_narrow_f16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_widen_i8)(float *restrict dst, const void *restrict src, ptrdiff_t n) {
+    const int8_t *integers = src;
+    ptrdiff_t j = 0;
+    for (; n - j >= LANES; j += LANES)
+        store(dst + j, load_integers(integers + j));
+    for (; j < n; j++)
+        dst[j] = (float)integers[j];
+}
+
+void TIER(headwise_narrow_f32)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
+    memcpy(dst, src, (size_t)n * sizeof *src);
+}
+
+void TIER(headwise_narrow_f16)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
     narrow_all(dst, src, n, narrow_f16);
 }
 
-void TIER(headwise_narrow_bf16)(uint16_t *restrict dst, const float *restrict src, ptrdiff_t n) {
+void TIER(headwise_narrow_bf16)(void *restrict dst, const float *restrict src, ptrdiff_t n) {
     narrow_all(dst, src, n, narrow_bf16);
 }

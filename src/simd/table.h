@@ -5,19 +5,13 @@
 
 #include "kernels/kernels.h"
 
-headwise_scores_fn TIER(headwise_scores);
-headwise_values_fn TIER(headwise_values);
-headwise_project_fn TIER(headwise_project);
-headwise_scores_fn TIER(headwise_scores_f16);
-headwise_scores_fn TIER(headwise_scores_bf16);
-headwise_scores_fn TIER(headwise_scores_i8);
+headwise_scores_fn TIER(headwise_scores_f32), TIER(headwise_scores_f16), TIER(headwise_scores_bf16),
+    TIER(headwise_scores_i8);
 headwise_scores_fn TIER(headwise_scores_in_place);
-headwise_values_fn TIER(headwise_values_f16);
-headwise_values_fn TIER(headwise_values_bf16);
-headwise_values_fn TIER(headwise_values_i8);
-headwise_project_fn TIER(headwise_project_f16);
-headwise_project_fn TIER(headwise_project_bf16);
-headwise_project_fn TIER(headwise_project_i8);
+headwise_values_fn TIER(headwise_values_f32), TIER(headwise_values_f16), TIER(headwise_values_bf16),
+    TIER(headwise_values_i8);
+headwise_project_fn TIER(headwise_project_f32), TIER(headwise_project_f16),
+    TIER(headwise_project_bf16), TIER(headwise_project_i8);
 headwise_pack_rows_fn TIER(headwise_pack_rows);
 headwise_pack_transposed_fn TIER(headwise_pack_transposed);
 headwise_pack_columns_fn TIER(headwise_pack_columns);
@@ -36,10 +30,9 @@ headwise_rotate_fn TIER(headwise_rotate_half);
 headwise_rotate_fn TIER(headwise_rotate_interleaved);
 headwise_norm_fn TIER(headwise_norm_rms);
 headwise_norm_fn TIER(headwise_norm_layer);
-headwise_widen_fn TIER(headwise_widen_f16);
-headwise_widen_fn TIER(headwise_widen_bf16);
-headwise_narrow_fn TIER(headwise_narrow_f16);
-headwise_narrow_fn TIER(headwise_narrow_bf16);
+headwise_widen_fn TIER(headwise_widen_f32), TIER(headwise_widen_f16), TIER(headwise_widen_bf16),
+    TIER(headwise_widen_i8);
+headwise_narrow_fn TIER(headwise_narrow_f32), TIER(headwise_narrow_f16), TIER(headwise_narrow_bf16);
 headwise_quantize_i8_fn TIER(headwise_quantize_i8);
 headwise_scale_row_i8_fn TIER(headwise_scale_row_i8);
 headwise_quantize_row_i8_fn TIER(headwise_quantize_row_i8);

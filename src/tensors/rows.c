@@ -5,29 +5,15 @@
 #include "base/alloc.h"
 #include "tensors/tensor.h"
 
-static void widen(const struct headwise_kernels *kernels, float *dst, const void *src,
-                  enum headwise_dtype dtype, int64_t n) {
-    if (dtype == HEADWISE_F32)
-        memcpy(dst, src, (size_t)n * sizeof(float));
-    else if (dtype == HEADWISE_F16)
-        kernels->widen_f16(dst, src, n);
-    else
-        kernels->widen_bf16(dst, src, n);
-}
-
 void headwise_row_to_f32(const struct headwise_kernels *kernels, float *dst,
                          const struct headwise_tensor *src, int64_t b, int64_t h, int64_t r) {
-    widen(kernels, dst, headwise_tensor_row(src, b, h, r), src->dtype, src->size[3]);
+    kernels->widen[src->dtype](dst, headwise_tensor_row(src, b, h, r), src->size[3]);
 }
 
 void headwise_row_from_f32(const struct headwise_kernels *kernels, void *dst,
                            enum headwise_dtype dtype, const float *src, int64_t n) {
-    if (dtype == HEADWISE_F16)
-        kernels->narrow_f16(dst, src, n);
-    else if (dtype == HEADWISE_BF16)
-        kernels->narrow_bf16(dst, src, n);
-    else if (dst != src)
-        memcpy(dst, src, (size_t)n * sizeof(float));
+    if (dst != src)
+        kernels->narrow[dtype](dst, src, n);
 }
 
 struct headwise_rows headwise_key_rows(const struct headwise_kernels *kernels,
@@ -64,12 +50,8 @@ struct headwise_rows headwise_gather_rows(const struct headwise_kernels *kernels
 
 void headwise_round_row(const struct headwise_kernels *kernels, enum headwise_dtype dtype, float *s,
                         int64_t n, float *buffer) {
-    uint16_t *narrow = (uint16_t *)(void *)buffer;
-    if (dtype == HEADWISE_F16) {
-        kernels->narrow_f16(narrow, s, n);
-        kernels->widen_f16(s, narrow, n);
-    } else if (dtype == HEADWISE_BF16) {
-        kernels->narrow_bf16(narrow, s, n);
-        kernels->widen_bf16(s, narrow, n);
+    if (dtype != HEADWISE_F32) {
+        kernels->narrow[dtype](buffer, s, n);
+        kernels->widen[dtype](s, buffer, n);
     }
 }

@@ -46,7 +46,7 @@ COLUMNS project_i8(const struct product *p, ptrdiff_t m, int n) {
     for_each_direct_tile(p, m, n, project_tile, I8);
 }
 
-DEFINE_PROJECT(TIER(headwise_project), F32, p.follow_bytes = follow_bytes(m);
+DEFINE_PROJECT(TIER(headwise_project_f32), F32, p.follow_bytes = follow_bytes(m);
                if (a_rows > 1) for_each_panel(&p, m, n, project_row_panels, F32, PANEL);
                else for_each_panel(&p, m, n, project_f32, F32, ROWS))
 DEFINE_PROJECT(TIER(headwise_project_f16), F16, for_each_panel(&p, m, n, project_f16, F16, ROWS))

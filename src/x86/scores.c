@@ -31,7 +31,7 @@ COLUMNS scores_i8(const struct product *p, ptrdiff_t m, int n) {
     for_each_direct_tile(p, m, n, scores_tile, KEYS_I8);
 }
 
-DEFINE_SCORES(TIER(headwise_scores), F32,
+DEFINE_SCORES(TIER(headwise_scores_f32), F32,
               if (a_rows > 1) for_each_panel(&p, m, n, scores_row_panels, F32, PANEL);
               else for_each_panel(&p, m, n, scores_f32, F32, ROWS))
 DEFINE_SCORES(TIER(headwise_scores_f16), F16, for_each_panel(&p, m, n, scores_f16, F16, ROWS))

@@ -31,7 +31,7 @@ COLUMNS values_i8(const struct product *p, ptrdiff_t m, int n) {
     for_each_direct_tile(p, m, n, values_tile, VALUES_I8);
 }
 
-DEFINE_VALUES(TIER(headwise_values), F32,
+DEFINE_VALUES(TIER(headwise_values_f32), F32,
               if (b->row_stride == (n < NR ? n : NR))
                   for_each_panel(&p, m, n, values_f32, F32, ROWS);
               else for_each_panel(&p, m, n, values_in_place, F32_ROWS, ROWS))

@@ -1,4 +1,4 @@
-/* widen and narrow of f16 and bf16, against integer arithmetic. */
+/* widen and narrow: f16 and bf16 against integer arithmetic; copies; integers. */
 #include <math.h>
 #include <string.h>
 
@@ -14,12 +14,12 @@ static const enum headwise_dtype types[] = {HEADWISE_F16, HEADWISE_BF16};
 
 static void widen(const struct headwise_kernels *kernels, enum headwise_dtype dtype, float *dst,
                   const uint16_t *src, ptrdiff_t n) {
-    (dtype == HEADWISE_F16 ? kernels->widen_f16 : kernels->widen_bf16)(dst, src, n);
+    kernels->widen[dtype](dst, src, n);
 }
 
 static void narrow(const struct headwise_kernels *kernels, enum headwise_dtype dtype, uint16_t *dst,
                    const float *src, ptrdiff_t n) {
-    (dtype == HEADWISE_F16 ? kernels->narrow_f16 : kernels->narrow_bf16)(dst, src, n);
+    kernels->narrow[dtype](dst, src, n);
 }
 
 static bool is_nan16(enum headwise_dtype dtype, uint16_t bits) {
@@ -116,12 +116,36 @@ static void lengths_and_alignments(enum headwise_isa isa) {
             }
 }
 
+/* Copies and integers, at every length up to a few vectors; nothing is written beyond them. */
+static void copies_and_integers_keep_their_values(enum headwise_isa isa) {
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    struct test_rng rng = test_rng_make(853);
+    for (size_t n = 0; n <= 130; n++) {
+        float *src = guard_floats(n), *copy = guard_floats(n), *back = guard_floats(n);
+        float *wide = guard_floats(n);
+        int8_t *integers = guard_alloc(n, 0);
+        test_rng_fill(&rng, src, n, 1);
+        for (size_t i = 0; i < n; i++)
+            integers[i] = (int8_t)(test_rng_below(&rng, 256) - 128);
+        kernels->narrow[HEADWISE_F32](copy, src, (ptrdiff_t)n);
+        kernels->widen[HEADWISE_F32](back, copy, (ptrdiff_t)n);
+        kernels->widen[HEADWISE_I8](wide, integers, (ptrdiff_t)n);
+        compare_same_bits(copy, src, n, "narrow of %zu", n);
+        compare_same_bits(back, src, n, "widen of %zu", n);
+        for (size_t i = 0; i < n; i++)
+            assert_true(wide[i] == (float)integers[i]);
+        guard_check();
+        guard_release();
+    }
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(widen_is_exact_for_all_65536),
         TEST_CASE(narrow_rounds_to_nearest_even),
         TEST_CASE(narrow_of_random_bits),
         TEST_CASE(lengths_and_alignments),
+        TEST_CASE(copies_and_integers_keep_their_values),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

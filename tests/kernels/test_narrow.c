@@ -23,12 +23,13 @@ static void fill_scales(struct test_rng *rng, float *scales, ptrdiff_t n) {
         scales[i] = 0.01f + 0.005f * test_rng_float(rng);
 }
 
-static struct narrow narrow_halves(struct product *p, bool is_f16, size_t shift_bytes) {
+static struct narrow narrow_halves(struct product *p, enum headwise_dtype dtype,
+                                   size_t shift_bytes) {
     ptrdiff_t n = (ptrdiff_t)p->b_size;
     struct narrow narrow = {guard_alloc((size_t)n * 2, shift_bytes), NULL, p->columns};
     narrow.columns.data = narrow.b;
-    (is_f16 ? p->kernels->narrow_f16 : p->kernels->narrow_bf16)(narrow.b, p->b, n);
-    (is_f16 ? p->kernels->widen_f16 : p->kernels->widen_bf16)(p->b, narrow.b, n);
+    p->kernels->narrow[dtype](narrow.b, p->b, n);
+    p->kernels->widen[dtype](p->b, narrow.b, n);
     return narrow;
 }
 
@@ -62,16 +63,17 @@ static void call_scores(struct product *p, struct test_rng *rng, headwise_scores
                         const struct narrow *b, const char *what) {
     float *want = guard_floats((size_t)(p->m * p->n));
     (void)rng;
-    p->kernels->scores(want, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n, p->k, scale);
+    p->kernels->scores[HEADWISE_F32](want, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n,
+                                     p->k, scale);
     narrow(p->c, p->c_stride, p->a, p->a_stride, 1, &b->columns, p->m, p->n, p->k, scale);
     expect_same(p, want, what);
 }
 
 static void expect_scores_of_halves(struct product *p, struct test_rng *rng) {
-    struct narrow f16 = narrow_halves(p, true, 0);
-    call_scores(p, rng, p->kernels->scores_f16, &f16, "f16");
-    struct narrow bf16 = narrow_halves(p, false, 2);
-    call_scores(p, rng, p->kernels->scores_bf16, &bf16, "bf16");
+    struct narrow f16 = narrow_halves(p, HEADWISE_F16, 0);
+    call_scores(p, rng, p->kernels->scores[HEADWISE_F16], &f16, "f16");
+    struct narrow bf16 = narrow_halves(p, HEADWISE_BF16, 2);
+    call_scores(p, rng, p->kernels->scores[HEADWISE_BF16], &bf16, "bf16");
 }
 
 static void expect_scores_of_integers(struct product *p, struct test_rng *rng) {
@@ -83,7 +85,7 @@ static void expect_scores_of_integers(struct product *p, struct test_rng *rng) {
         p->kernels->widen_keys_i8(p->b + at, (int8_t *)i8.b + at, i8.scales + j * groups,
                                   (int)width, p->k);
     }
-    call_scores(p, rng, p->kernels->scores_i8, &i8, "i8");
+    call_scores(p, rng, p->kernels->scores[HEADWISE_I8], &i8, "i8");
 }
 
 static void call_values(struct product *p, struct test_rng *rng, headwise_values_fn *narrow,
@@ -96,16 +98,17 @@ static void call_values(struct product *p, struct test_rng *rng, headwise_values
         test_rng_fill(rng, want + i * p->n, (size_t)p->n, 1);
         memcpy(p->c + i * p->c_stride, want + i * p->n, (size_t)p->n * sizeof(float));
     }
-    p->kernels->values(want, p->n, p->a, p->a_stride, &p->columns, p->m, p->n, p->k, alpha, beta);
+    p->kernels->values[HEADWISE_F32](want, p->n, p->a, p->a_stride, &p->columns, p->m, p->n, p->k,
+                                     alpha, beta);
     narrow(p->c, p->c_stride, p->a, p->a_stride, &b->columns, p->m, p->n, p->k, alpha, beta);
     expect_same(p, want, what);
 }
 
 static void expect_values_of_halves(struct product *p, struct test_rng *rng) {
-    struct narrow f16 = narrow_halves(p, true, 2);
-    call_values(p, rng, p->kernels->values_f16, &f16, "f16");
-    struct narrow bf16 = narrow_halves(p, false, 0);
-    call_values(p, rng, p->kernels->values_bf16, &bf16, "bf16");
+    struct narrow f16 = narrow_halves(p, HEADWISE_F16, 2);
+    call_values(p, rng, p->kernels->values[HEADWISE_F16], &f16, "f16");
+    struct narrow bf16 = narrow_halves(p, HEADWISE_BF16, 0);
+    call_values(p, rng, p->kernels->values[HEADWISE_BF16], &bf16, "bf16");
 }
 
 static void expect_values_of_integers(struct product *p, struct test_rng *rng) {
@@ -117,7 +120,7 @@ static void expect_values_of_integers(struct product *p, struct test_rng *rng) {
         p->kernels->widen_values_i8(p->b + at, (int8_t *)i8.b + at, i8.scales + j / GROUP * p->k,
                                     (int)width, p->k);
     }
-    call_values(p, rng, p->kernels->values_i8, &i8, "i8");
+    call_values(p, rng, p->kernels->values[HEADWISE_I8], &i8, "i8");
 }
 
 /* The chain in two calls, the second with bias and scales, beside the f32 chain. */
@@ -126,8 +129,8 @@ static void call_project(struct product *p, struct test_rng *rng, headwise_proje
     ptrdiff_t cut = test_rng_below(rng, p->k + 1);
     float *want = guard_floats((size_t)(p->m * p->n)), *bias = guard_floats((size_t)p->n);
     test_rng_fill(rng, bias, (size_t)p->n, 1);
-    p->kernels->project(want, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n, p->k, false,
-                        NULL);
+    p->kernels->project[HEADWISE_F32](want, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n,
+                                      p->k, false, NULL);
     for (ptrdiff_t i = 0; i < p->m * p->n; i++) {
         if (b->scales != NULL)
             want[i] *= b->scales[i % p->n];
@@ -143,12 +146,12 @@ static void call_project(struct product *p, struct test_rng *rng, headwise_proje
 }
 
 static void expect_projections(struct product *p, struct test_rng *rng) {
-    struct narrow f16 = narrow_halves(p, true, 0);
-    call_project(p, rng, p->kernels->project_f16, &f16, 2, "f16");
-    struct narrow bf16 = narrow_halves(p, false, 2);
-    call_project(p, rng, p->kernels->project_bf16, &bf16, 2, "bf16");
+    struct narrow f16 = narrow_halves(p, HEADWISE_F16, 0);
+    call_project(p, rng, p->kernels->project[HEADWISE_F16], &f16, 2, "f16");
+    struct narrow bf16 = narrow_halves(p, HEADWISE_BF16, 2);
+    call_project(p, rng, p->kernels->project[HEADWISE_BF16], &bf16, 2, "bf16");
     struct narrow i8 = narrow_integers(p, rng, p->n, 1);
-    call_project(p, rng, p->kernels->project_i8, &i8, 1, "i8");
+    call_project(p, rng, p->kernels->project[HEADWISE_I8], &i8, 1, "i8");
 }
 
 static void scores_are_those_of_the_widened_panel(enum headwise_isa isa) {
@@ -177,10 +180,10 @@ static void every_half_is_widened_alike(enum headwise_isa isa) {
     for (uint32_t first = 0; first < 0x10000; first += (uint32_t)p.n) {
         for (int j = 0; j < p.n; j++)
             b[j] = (uint16_t)(first + (uint32_t)j);
-        kernels->widen_f16(p.b, b, p.n);
-        call_scores(&p, &rng, kernels->scores_f16, &halves, "f16");
-        kernels->widen_bf16(p.b, b, p.n);
-        call_scores(&p, &rng, kernels->scores_bf16, &halves, "bf16");
+        kernels->widen[HEADWISE_F16](p.b, b, p.n);
+        call_scores(&p, &rng, kernels->scores[HEADWISE_F16], &halves, "f16");
+        kernels->widen[HEADWISE_BF16](p.b, b, p.n);
+        call_scores(&p, &rng, kernels->scores[HEADWISE_BF16], &halves, "bf16");
     }
 }
 

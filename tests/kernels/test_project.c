@@ -11,8 +11,8 @@
 #include "tier.h"
 
 static void call(const struct product *p, bool resume, const float *bias) {
-    p->kernels->project(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n,
-                        p->k, resume, bias);
+    p->kernels->project[HEADWISE_F32](p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns,
+                                      p->m, p->n, p->k, resume, bias);
 }
 
 static void expect_projection(struct product *p, struct test_rng *rng) {
@@ -56,13 +56,14 @@ static void expect_resumed(struct product *p, struct test_rng *rng) {
     float *whole = guard_floats((size_t)(p->m * p->n));
     float *bias = guard_floats((size_t)p->n);
     test_rng_fill(rng, bias, (size_t)p->n, 1);
-    kernels->project(whole, p->n, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n, p->k,
-                     false, bias);
+    kernels->project[HEADWISE_F32](whole, p->n, p->a, p->a_stride, p->a_rows, &p->columns, p->m,
+                                   p->n, p->k, false, bias);
     for (int part = 0; part < 3; part++) {
         struct headwise_columns columns = p->columns;
         columns.data = p->b + product_b_at(p, cut[part], 0);
-        kernels->project(p->c, p->c_stride, p->a + cut[part], p->a_stride, 1, &columns, p->m, p->n,
-                         cut[part + 1] - cut[part], part > 0, part == 2 ? bias : NULL);
+        kernels->project[HEADWISE_F32](p->c, p->c_stride, p->a + cut[part], p->a_stride, 1,
+                                       &columns, p->m, p->n, cut[part + 1] - cut[part], part > 0,
+                                       part == 2 ? bias : NULL);
     }
     for (ptrdiff_t i = 0; i < p->m; i++)
         compare_same_bits(p->c + i * p->c_stride, whole + i * p->n, (size_t)p->n,
@@ -87,8 +88,8 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->project(alone, width, p.a + i * p.a_stride, p.a_stride, 1, &columns, 1, width,
-                             p.k, false, NULL);
+            kernels->project[HEADWISE_F32](alone, width, p.a + i * p.a_stride, p.a_stride, 1,
+                                           &columns, 1, width, p.k, false, NULL);
             compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
                               i, j);
         }

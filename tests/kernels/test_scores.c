@@ -13,8 +13,8 @@
 static const float scale = 0.17677669f;
 
 static void call(const struct product *p, float factor) {
-    p->kernels->scores(p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns, p->m, p->n,
-                       p->k, factor);
+    p->kernels->scores[HEADWISE_F32](p->c, p->c_stride, p->a, p->a_stride, p->a_rows, &p->columns,
+                                     p->m, p->n, p->k, factor);
 }
 
 static void expect_scores(struct product *p, struct test_rng *rng) {
@@ -67,7 +67,8 @@ static void expect_scores_in_place(struct product *p, struct test_rng *rng) {
     float *panels = guard_floats((size_t)(p->m * p->n));
     ptrdiff_t n = p->n - test_rng_below(rng, p->n), least = p->kernels->nr_min;
     struct headwise_columns keys = lay_keys(p, n, p->k + test_rng_below(rng, 20));
-    p->kernels->scores(panels, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n, p->k, scale);
+    p->kernels->scores[HEADWISE_F32](panels, p->n, p->a, p->a_stride, 1, &p->columns, p->m, p->n,
+                                     p->k, scale);
     p->kernels->scores_in_place(p->c, p->c_stride, p->a, p->a_stride, 1, &keys, p->m, n, p->k,
                                 scale);
     for (ptrdiff_t i = 0; i < p->m; i++) {
@@ -97,8 +98,8 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
             memcpy(narrow + t * width, p.b + t * p.n + j, (size_t)width * sizeof(float));
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
-            kernels->scores(alone, width, p.a + i * p.a_stride, p.a_stride, 1, &columns, 1, width,
-                            p.k, scale);
+            kernels->scores[HEADWISE_F32](alone, width, p.a + i * p.a_stride, p.a_stride, 1,
+                                          &columns, 1, width, p.k, scale);
             compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
                               i, j);
         }

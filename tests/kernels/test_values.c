@@ -28,8 +28,8 @@ static struct merge fill(struct product *p, struct test_rng *rng) {
 }
 
 static void call(const struct product *p, const struct merge *f) {
-    p->kernels->values(p->c, p->c_stride, p->a, p->a_stride, &p->columns, p->m, p->n, p->k,
-                       f->alpha, f->beta);
+    p->kernels->values[HEADWISE_F32](p->c, p->c_stride, p->a, p->a_stride, &p->columns, p->m, p->n,
+                                     p->k, f->alpha, f->beta);
 }
 
 static float merged(const struct product *p, const struct merge *f, ptrdiff_t i, ptrdiff_t j) {
@@ -88,8 +88,8 @@ static void rows_and_panels_do_not_matter(enum headwise_isa isa) {
         for (ptrdiff_t i = 0; i < p.m; i++) {
             float *alone = guard_floats((size_t)width);
             memcpy(alone, f.before + i * p.n + j, (size_t)width * sizeof(float));
-            kernels->values(alone, width, p.a + i * p.a_stride, p.a_stride, &columns, 1, width, p.k,
-                            f.alpha + i, f.beta + i);
+            kernels->values[HEADWISE_F32](alone, width, p.a + i * p.a_stride, p.a_stride, &columns,
+                                          1, width, p.k, f.alpha + i, f.beta + i);
             compare_same_bits(alone, p.c + i * p.c_stride + j, (size_t)width, "row %td panel %td",
                               i, j);
         }
