@@ -32,34 +32,16 @@ ALWAYS_INLINE void project(float *restrict c, ptrdiff_t c_stride, const float *r
     }
 }
 
-void TIER(headwise_project_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, F32);
-}
+/* The kernels, one for each type of b. */
+#define DEFINE_PROJECT(name, element)                                                              \
+    void name(float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,  \
+              int a_rows, const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, \
+              bool resume, const float *restrict bias) {                                           \
+        (void)a_rows; /* 1 */                                                                      \
+        project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, element);                      \
+    }
 
-void TIER(headwise_project_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, F16);
-}
-
-void TIER(headwise_project_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                 ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                 ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                                 const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, BF16);
-}
-
-void TIER(headwise_project_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, bool resume,
-                               const float *restrict bias) {
-    (void)a_rows; /* 1 */
-    project(c, c_stride, a, a_stride, b, m, n, k, resume, bias, I8);
-}
+DEFINE_PROJECT(TIER(headwise_project_f32), F32)
+DEFINE_PROJECT(TIER(headwise_project_f16), F16)
+DEFINE_PROJECT(TIER(headwise_project_bf16), BF16)
+DEFINE_PROJECT(TIER(headwise_project_i8), I8)

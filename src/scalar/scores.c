@@ -24,33 +24,19 @@ ALWAYS_INLINE void scores(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void TIER(headwise_scores_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    scores(c, c_stride, a, a_stride, b, m, n, k, scale, F32);
-}
+/* The kernels, one for each type of b. */
+#define DEFINE_SCORES(name, element)                                                               \
+    void name(float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,  \
+              int a_rows, const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, \
+              float scale) {                                                                       \
+        (void)a_rows; /* 1 */                                                                      \
+        scores(c, c_stride, a, a_stride, b, m, n, k, scale, element);                              \
+    }
 
-void TIER(headwise_scores_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                               ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    scores(c, c_stride, a, a_stride, b, m, n, k, scale, F16);
-}
-
-void TIER(headwise_scores_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                                ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    scores(c, c_stride, a, a_stride, b, m, n, k, scale, BF16);
-}
-
-void TIER(headwise_scores_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, int a_rows, const struct headwise_columns *b,
-                              ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, float scale) {
-    (void)a_rows; /* 1 */
-    scores(c, c_stride, a, a_stride, b, m, n, k, scale, KEYS_I8);
-}
+DEFINE_SCORES(TIER(headwise_scores_f32), F32)
+DEFINE_SCORES(TIER(headwise_scores_f16), F16)
+DEFINE_SCORES(TIER(headwise_scores_bf16), BF16)
+DEFINE_SCORES(TIER(headwise_scores_i8), KEYS_I8)
 
 void TIER(headwise_scores_in_place)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
                                     ptrdiff_t a_stride, int a_rows,

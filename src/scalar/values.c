@@ -27,30 +27,15 @@ ALWAYS_INLINE void values(float *restrict c, ptrdiff_t c_stride, const float *re
     }
 }
 
-void TIER(headwise_values_f32)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                               const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F32);
-}
+/* The kernels, one for each type of b. */
+#define DEFINE_VALUES(name, element)                                                               \
+    void name(float *restrict c, ptrdiff_t c_stride, const float *restrict a, ptrdiff_t a_stride,  \
+              const struct headwise_columns *b, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,             \
+              const float *restrict alpha, const float *restrict beta) {                           \
+        values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, element);                        \
+    }
 
-void TIER(headwise_values_f16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                               ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                               ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                               const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, F16);
-}
-
-void TIER(headwise_values_bf16)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                                ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                                ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                                const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, BF16);
-}
-
-void TIER(headwise_values_i8)(float *restrict c, ptrdiff_t c_stride, const float *restrict a,
-                              ptrdiff_t a_stride, const struct headwise_columns *b, ptrdiff_t m,
-                              ptrdiff_t n, ptrdiff_t k, const float *restrict alpha,
-                              const float *restrict beta) {
-    values(c, c_stride, a, a_stride, b, m, n, k, alpha, beta, VALUES_I8);
-}
+DEFINE_VALUES(TIER(headwise_values_f32), F32)
+DEFINE_VALUES(TIER(headwise_values_f16), F16)
+DEFINE_VALUES(TIER(headwise_values_bf16), BF16)
+DEFINE_VALUES(TIER(headwise_values_i8), VALUES_I8)

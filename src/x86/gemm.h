@@ -102,6 +102,12 @@ typedef void columns_fn(const struct product *p, ptrdiff_t m, int n);
 /* A columns_fn is not inlined: around its tiles gcc would spill what the loop over panels keeps. */
 #define COLUMNS static __attribute__((noinline)) void
 
+/* One that takes plain rows by for_each_direct_tile. */
+#define DEFINE_DIRECT(columns, tile, element)                                                      \
+    COLUMNS columns(const struct product *p, ptrdiff_t m, int n) {                                 \
+        for_each_direct_tile(p, m, n, tile, element);                                              \
+    }
+
 /* All n columns. */
 TILE for_each_panel(struct product *p, ptrdiff_t m, ptrdiff_t n, columns_fn *columns,
                     enum element element, enum form form) {

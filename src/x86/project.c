@@ -18,9 +18,7 @@ TILE project_tile(const struct product *p, ptrdiff_t first, int rows, int vecs,
     end_projection(acc, p, first, rows, vecs, element);
 }
 
-COLUMNS project_f32(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, project_tile, F32);
-}
+DEFINE_DIRECT(project_f32, project_tile, F32)
 
 /* A function of its own: two full tiles in one cost gcc 8 instructions in each turn of AVX2. */
 static __attribute__((noinline)) void project_one_of_few(const struct product *p, ptrdiff_t first) {
@@ -34,17 +32,9 @@ COLUMNS project_row_panels(const struct product *p, ptrdiff_t m, int n) {
     for_each_row_panel(p, i, m, n, project_tile, F32, PANEL_CONTINUES);
 }
 
-COLUMNS project_f16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, project_tile, F16);
-}
-
-COLUMNS project_bf16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, project_tile, BF16);
-}
-
-COLUMNS project_i8(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, project_tile, I8);
-}
+DEFINE_DIRECT(project_f16, project_tile, F16)
+DEFINE_DIRECT(project_bf16, project_tile, BF16)
+DEFINE_DIRECT(project_i8, project_tile, I8)
 
 DEFINE_PROJECT(TIER(headwise_project_f32), F32, p.follow_bytes = follow_bytes(m);
                if (a_rows > 1) for_each_panel(&p, m, n, project_row_panels, F32, PANEL);

@@ -11,25 +11,15 @@ TILE scores_tile(const struct product *p, ptrdiff_t first, int rows, int vecs, e
     end_scores(acc, p, first, rows, vecs);
 }
 
-COLUMNS scores_f32(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, scores_tile, F32);
-}
+DEFINE_DIRECT(scores_f32, scores_tile, F32)
 
 COLUMNS scores_row_panels(const struct product *p, ptrdiff_t m, int n) {
     for_each_row_panel(p, 0, m, n, scores_tile, F32, PANEL);
 }
 
-COLUMNS scores_f16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, scores_tile, F16);
-}
-
-COLUMNS scores_bf16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, scores_tile, BF16);
-}
-
-COLUMNS scores_i8(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, scores_tile, KEYS_I8);
-}
+DEFINE_DIRECT(scores_f16, scores_tile, F16)
+DEFINE_DIRECT(scores_bf16, scores_tile, BF16)
+DEFINE_DIRECT(scores_i8, scores_tile, KEYS_I8)
 
 DEFINE_SCORES(TIER(headwise_scores_f32), F32,
               if (a_rows > 1) for_each_panel(&p, m, n, scores_row_panels, F32, PANEL);

@@ -15,21 +15,10 @@ COLUMNS values_f32(const struct product *p, ptrdiff_t m, int n) {
     for_each_tile(p, m, n, values_tile, F32);
 }
 
-COLUMNS values_in_place(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, values_tile, F32_ROWS);
-}
-
-COLUMNS values_f16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, values_tile, F16);
-}
-
-COLUMNS values_bf16(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, values_tile, BF16);
-}
-
-COLUMNS values_i8(const struct product *p, ptrdiff_t m, int n) {
-    for_each_direct_tile(p, m, n, values_tile, VALUES_I8);
-}
+DEFINE_DIRECT(values_in_place, values_tile, F32_ROWS)
+DEFINE_DIRECT(values_f16, values_tile, F16)
+DEFINE_DIRECT(values_bf16, values_tile, BF16)
+DEFINE_DIRECT(values_i8, values_tile, VALUES_I8)
 
 DEFINE_VALUES(TIER(headwise_values_f32), F32,
               if (b->row_stride == (n < NR ? n : NR))
