@@ -3,6 +3,7 @@
 #define MEASURE_TIMED_H
 
 #include "context/timing.h"
+#include "kernels/dot.h"
 #include "shares.h"
 
 /* What the timed kernels of one thread have added up, on a cache line of its own. */

@@ -5,17 +5,6 @@
 #include "attention/statistics.h"
 #include "base/alloc.h"
 
-/* Rows that share one packing of a key block. Packing costs about 0.2 ns per element and is used by
- * every row; beyond this many rows it is below 3 % of the products. */
-enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
-
-/* Rows that meet a key block in one pass: each panel of values comes to the L1 cache once per pass.
- * 96 rows instead of 24 gain 2 % at 64 columns, 192 gain 10 % at 1024, where a block of keys and
- * values fills the L2 cache. Under a causal mask or a window all rows of a pass compute what the
- * first or the last of them sees, so there each pass has FEW_ROWS queries; so has one that keeps
- * its weights, which then go from the L1 cache to where they are wanted. */
-enum { FEW_ROWS = 24, PASS_ROWS = 96, WIDE_PASS_ROWS = 192, WIDE_HEAD = 1024 };
-
 /* Floats of queries and output state that a task may hold: 4 MB. They pass once per key block,
  * which costs less than to pack the block again: with a quarter of this, one head of 1024 packed
  * its keys once per 128 rows and took 7 % longer. */
@@ -32,7 +21,8 @@ static int64_t rows_per_task(const struct headwise_plan *plan) {
     int64_t rows = TILE_FLOATS / (call->head_dim + call->value_dim);
     if (call->probe.mean_weights)
         rows = headwise_min(rows, MEAN_FLOATS / headwise_max(call->n_keys, 1));
-    return headwise_max(headwise_min(rows, TILE_ROWS), MIN_TILE_ROWS);
+    const struct headwise_block_sizes *sizes = &plan->kernels->sizes;
+    return headwise_max(headwise_min(rows, sizes->tile_rows), sizes->min_tile_rows);
 }
 
 /* Tiles small enough for every thread to have work, evenly where rows cost the same. */
@@ -43,8 +33,8 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
     bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.key_lengths ||
                   (call->cache && call->batch > 1);
     int64_t enough = uneven ? 6 * threads : threads;
-    int64_t most =
-        headwise_max(fewest, headwise_ceil_div(call->n_queries * call->group, MIN_TILE_ROWS));
+    int64_t most = headwise_max(fewest, headwise_ceil_div(call->n_queries * call->group,
+                                                          plan->kernels->sizes.min_tile_rows));
     int64_t n = fewest;
     while (threads > 1 && n < most && others * n < 8 * threads &&
            (others * n < enough || (!uneven && others * n % threads != 0)))
@@ -55,10 +45,12 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
 /* A multiple of every tile's height: the pass begins at a row panel. */
 static int64_t rows_per_pass(const struct headwise_plan *plan, bool keeps_weights) {
     const struct headwise_call *call = plan->call;
-    int64_t rows = call->head_dim + call->value_dim >= WIDE_HEAD ? WIDE_PASS_ROWS : PASS_ROWS;
+    const struct headwise_block_sizes *sizes = &plan->kernels->sizes;
+    bool wide = call->head_dim + call->value_dim >= sizes->wide_head;
+    int64_t rows = wide ? sizes->wide_pass_rows : sizes->pass_rows;
     bool slanted = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.window_is_set;
     if (slanted || keeps_weights)
-        rows = headwise_min(rows, FEW_ROWS * headwise_max(call->group, 1));
+        rows = headwise_min(rows, sizes->few_rows * headwise_max(call->group, 1));
     return headwise_round_up(rows, plan->kernels->mr);
 }
 
@@ -72,7 +64,8 @@ static void plan_tiles(struct headwise_plan *plan) {
     plan->tile_queries = n > 0 ? headwise_ceil_div(call->n_queries, n) : 1;
     plan->n_tiles = headwise_ceil_div(call->n_queries, plan->tile_queries);
     plan->max_rows = plan->tile_queries * call->group;
-    plan->few_rows = headwise_max(FEW_ROWS / plan->kernels->mr, 1) * plan->kernels->mr;
+    plan->few_rows =
+        headwise_max(plan->kernels->sizes.few_rows / plan->kernels->mr, 1) * plan->kernels->mr;
     plan->sub_rows = rows_per_pass(plan, plan->keeps_weights);
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
 }

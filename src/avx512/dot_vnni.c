@@ -1,4 +1,5 @@
 /* Sums of products of bytes by AVX-512 VNNI. */
+#include "kernels/dot.h"
 #include "vec.h"
 
 enum { MOST_VECS = NR / LANES };

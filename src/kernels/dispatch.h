@@ -2,6 +2,7 @@
 #ifndef HEADWISE_DISPATCH_H
 #define HEADWISE_DISPATCH_H
 
+#include "kernels/dot.h"
 #include "kernels/kernels.h"
 
 /* The table of a tier that is built and usable here, else NULL. AUTO gives NULL. */

@@ -220,6 +220,30 @@ typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restri
 typedef void headwise_widen_values_i8_fn(float *restrict dst, const int8_t *restrict src,
                                          const float *restrict scales, int n, ptrdiff_t k);
 
+/* How much callers give the kernels of a tier at once: what stays in the caches of its processors.
+ * None of these changes a bit of a result. */
+struct headwise_block_sizes {
+    /* Rows that share one packing of a key block, at most and at least. Packing costs about 0.2 ns
+     * per element and is used by every row; beyond 768 rows it is below 3 % of the products. */
+    int tile_rows, min_tile_rows;
+    /* Rows that meet a key block in one pass: each panel of values comes to the L1 cache once per
+     * pass. 96 rows instead of 24 gain 2 % at 64 columns; wide_pass_rows, for heads of wide_head
+     * columns of keys and values on, gain 10 % at 1024, where a block of keys and values fills the
+     * L2 cache. Under a causal mask or a window all rows of a pass compute what the first or the
+     * last of them sees, so there each pass has few_rows queries; so has one that keeps its
+     * weights, which then go from the L1 cache to where they are wanted. */
+    int few_rows, pass_rows, wide_pass_rows, wide_head;
+    /* A projection's task has at most project_rows rows, a multiple of mr and at most
+     * HEADWISE_MOST_PROJECT_ROWS, of project_slice inputs: they stay in the L2 cache (1.25 MB). A
+     * pass of project_inputs inputs, a divisor of project_slice, over a panel stays in L1 (32 KB at
+     * 32 columns). All passes over a panel follow one another, so that its outputs wait for the
+     * next one in L2: with one pass over all panels before the next, three outputs of width 768
+     * took 10 % longer. */
+    int project_rows, project_inputs, project_slice;
+};
+
+enum { HEADWISE_MOST_PROJECT_ROWS = 384 };
+
 /* Arrays are indexed by enum headwise_dtype. None has an entry for BOOL, whose tensors are masks:
  * those are read by hide. */
 enum { HEADWISE_DTYPES = HEADWISE_I8 + 1 };
@@ -230,6 +254,7 @@ struct headwise_kernels {
     int row_panel; /* rows of a row panel, mr or 1: plain rows are read as fast */
     int nr;        /* widest panel */
     int nr_min;    /* widths of panels are multiples of this, a divisor of nr and of 16 */
+    struct headwise_block_sizes sizes;
     headwise_scores_fn *scores[HEADWISE_DTYPES];
     headwise_scores_fn *scores_in_place;
     headwise_values_fn *values[HEADWISE_DTYPES];
@@ -260,29 +285,6 @@ struct headwise_kernels {
     headwise_widen_keys_i8_fn *widen_keys_i8;
     headwise_widen_values_i8_fn *widen_values_i8;
 };
-
-/* Where processors multiply bytes, in files with flags and feature bits of their own; the sums are
- * exact, so that having these or not changes no bit.
- *
- * interleave: quads[(t / 4 * n + j) * 4 + t % 4] = t < k ? b[t*n + j] : 0     t < k rounded up to 4
- * dot, c holding the bits of 32-bit integers:
- *   c[i*c_stride + j] = (resume ? c[i*c_stride + j] : 0)
- *                     + sum over t < 4 * n_quads of (a[i*a_stride + t] - offset) * quads[t][j]
- * offset 128: a is unsigned; offset 0: signed. a is readable up to 4 * n_quads. */
-typedef void headwise_interleave_i8_fn(int8_t *restrict quads, const int8_t *restrict b, int n,
-                                       ptrdiff_t k);
-typedef void headwise_dot_i8_fn(float *restrict c, ptrdiff_t c_stride, const uint8_t *restrict a,
-                                ptrdiff_t a_stride, const int8_t *restrict quads, ptrdiff_t m,
-                                int n, ptrdiff_t n_quads, bool resume);
-
-struct headwise_dot {
-    uint8_t offset;
-    headwise_interleave_i8_fn *interleave;
-    headwise_dot_i8_fn *dot;
-};
-
-extern const struct headwise_dot headwise_dot_vnni;    /* AVX-512 VNNI */
-extern const struct headwise_dot headwise_dot_dotprod; /* NEON's dot product extension */
 
 extern const struct headwise_kernels headwise_kernels_scalar;
 extern const struct headwise_kernels headwise_kernels_avx2;

@@ -4,6 +4,7 @@
 
 #include "attention/plan.h"
 #include "base/alloc.h"
+#include "kernels/dot.h"
 
 /* Rows from which multiplying bytes, for which panels are interleaved, beats f32. */
 enum { DOT_ROWS = 8 };

@@ -5,7 +5,7 @@
 #include "layer/matrix.h"
 
 /* Most rows at work together. */
-enum { HEADWISE_DYNAMIC_ROWS = 384 };
+enum { HEADWISE_DYNAMIC_ROWS = HEADWISE_MOST_PROJECT_ROWS };
 
 /* Inputs that are rounded at once, a multiple of 4. Sums of so many products of integers up to 127
  * and 128 are below 2^24, so that f32 holds them exactly. Few rows take more inputs, for long

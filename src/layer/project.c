@@ -6,26 +6,28 @@
 #include "base/alloc.h"
 #include "layer/dynamic.h"
 
-/* A task's share of x, at most BLOCK_ROWS rows (a multiple of every tier's tile) of SLICE_K inputs,
- * stays in the L2 cache (1.25 MB), a pass of BLOCK_K inputs over a panel (32 KB at 32 columns) in
- * L1. All passes over a panel follow one another, so that its outputs wait for the next one in L2:
- * with one pass over all panels before the next, three outputs of width 768 took 10 % longer. */
-enum { BLOCK_ROWS = 288, BLOCK_K = 256, SLICE_K = 1024, X_STRIDE = BLOCK_K + 16 };
-enum { PASS_FLOATS = BLOCK_ROWS * X_STRIDE };
+/* A pass of a task's packed rows of x: floats from row to row, a cache line more than its inputs,
+ * and of all rows. */
+static int64_t pass_stride(const struct headwise_kernels *kernels) {
+    return kernels->sizes.project_inputs + 16;
+}
+
+static int64_t pass_floats(const struct headwise_kernels *kernels) {
+    return kernels->sizes.project_rows * pass_stride(kernels);
+}
 
 /* Floats of x, 32 KB; and rows of contributions that a task forms. */
 enum { FEW_ROWS = 8, FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
 
 enum { TASKS_PER_THREAD = 4 };
 
-_Static_assert((int)BLOCK_ROWS <= (int)HEADWISE_DYNAMIC_ROWS, "a task's rows are rounded together");
-
 void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
     projection->n_panels = 0;
     for (int i = 0; i < projection->n_outputs; i++)
         projection->n_panels +=
             headwise_ceil_div(projection->outputs[i].matrix->n, projection->kernels->nr);
-    projection->row_blocks = headwise_ceil_div(projection->m, BLOCK_ROWS);
+    projection->row_blocks =
+        headwise_ceil_div(projection->m, projection->kernels->sizes.project_rows);
     projection->block_rows =
         headwise_round_up(headwise_ceil_div(projection->m, headwise_max(projection->row_blocks, 1)),
                           projection->kernels->mr);
@@ -45,7 +47,10 @@ int64_t headwise_projection_tasks(const struct headwise_projection *projection) 
 
 int64_t headwise_projection_floats(const struct headwise_kernels *kernels) {
     int64_t tile = TILE_ROWS * (int64_t)kernels->nr;
-    return headwise_max(PASS_FLOATS * (SLICE_K / BLOCK_K) + BLOCK_K * (int64_t)kernels->nr,
+    const struct headwise_block_sizes *sizes = &kernels->sizes;
+    int64_t passes = sizes->project_slice / sizes->project_inputs;
+    return headwise_max(passes * pass_floats(kernels) +
+                            sizes->project_inputs * (int64_t)kernels->nr,
                         headwise_dynamic_floats(kernels) + tile);
 }
 
@@ -62,9 +67,10 @@ static int64_t few_rows(const struct headwise_projection *projection) {
 
 /* Inputs per pass where rows are few and the weights come from memory: as many as leave x in the L1
  * cache, so that long stretches of a panel are read on end. One row at width 2048 took 8 % (f16) to
- * 33 % (f32) longer with BLOCK_K. */
-static int64_t few_rows_inputs(int64_t m) {
-    return headwise_max(FEW_ROWS_FLOATS / headwise_max(m, 1) / BLOCK_K, 1) * BLOCK_K;
+ * 33 % (f32) longer with project_inputs. */
+static int64_t few_rows_inputs(const struct headwise_kernels *kernels, int64_t m) {
+    int64_t step = kernels->sizes.project_inputs;
+    return headwise_max(FEW_ROWS_FLOATS / headwise_max(m, 1) / step, 1) * step;
 }
 
 /* Inputs first ... end - 1 of a task's rows of x as kernels read them, in passes of at most step
@@ -90,10 +96,11 @@ static void pack_inputs(const struct headwise_projection *projection, int64_t ro
     *held = (struct headwise_held){projection, row, first};
     const float *x = projection->x + row * projection->x_stride;
     float *packed = worker_scratch(projection, worker);
-    for (int64_t t = first; t < end; t += BLOCK_K) {
-        kernels->pack_rows(packed, X_STRIDE, x + t, projection->x_stride, m,
-                           headwise_min(BLOCK_K, end - t));
-        packed += PASS_FLOATS;
+    int64_t step = kernels->sizes.project_inputs;
+    for (int64_t t = first; t < end; t += step) {
+        kernels->pack_rows(packed, pass_stride(kernels), x + t, projection->x_stride, m,
+                           headwise_min(step, end - t));
+        packed += pass_floats(kernels);
     }
 }
 
@@ -105,22 +112,24 @@ static struct slice take_slice(const struct headwise_projection *projection, int
     if (m <= few_rows(projection))
         return (struct slice){.x = x,
                               .stride = projection->x_stride,
-                              .pass_floats = few_rows_inputs(m),
+                              .pass_floats = few_rows_inputs(kernels, m),
                               .a_rows = 1,
                               .first = first,
                               .end = projection->k,
-                              .step = few_rows_inputs(m)};
-    int64_t end = headwise_min(first + SLICE_K, projection->k);
+                              .step = few_rows_inputs(kernels, m)};
+    const struct headwise_block_sizes *sizes = &kernels->sizes;
+    int64_t end = headwise_min(first + sizes->project_slice, projection->k);
     float *scratch = worker_scratch(projection, worker);
     pack_inputs(projection, row, m, first, end, worker);
     return (struct slice){.x = scratch,
-                          .stride = X_STRIDE,
-                          .pass_floats = PASS_FLOATS,
+                          .stride = pass_stride(kernels),
+                          .pass_floats = pass_floats(kernels),
                           .a_rows = kernels->row_panel,
                           .first = first,
                           .end = end,
-                          .step = BLOCK_K,
-                          .buffer = scratch + SLICE_K / BLOCK_K * PASS_FLOATS};
+                          .step = sizes->project_inputs,
+                          .buffer = scratch + sizes->project_slice / sizes->project_inputs *
+                                                  pass_floats(kernels)};
 }
 
 /* What run_panels does with each panel of an output, from column c on. */

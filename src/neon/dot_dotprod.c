@@ -1,5 +1,6 @@
 /* Sums of products of bytes by NEON's dot product extension. The instruction is assembly, so that
  * no compiler needs a flag for it; headwise_dot_get() asks for the feature. */
+#include "kernels/dot.h"
 #include "vec.h"
 
 enum { MOST_VECS = NR / LANES };

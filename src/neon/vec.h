@@ -23,6 +23,11 @@ enum {
     SUM_VECS = HEADWISE_SUM_LANES / LANES
 };
 
+/* struct headwise_block_sizes */
+enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
+enum { FEW_ROWS = 24, PASS_ROWS = 96, WIDE_PASS_ROWS = 192, WIDE_HEAD = 1024 };
+enum { PROJECT_ROWS = 288, PROJECT_INPUTS = 256, PROJECT_SLICE = 1024 };
+
 typedef float32x4_t vec;
 typedef uint16x4_t halves;
 

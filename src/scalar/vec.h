@@ -14,6 +14,11 @@
 #define ISA HEADWISE_ISA_SCALAR
 enum { MR = 4, ROW_PANEL = 1, NR = 16, NR_MIN = 8 };
 
+/* struct headwise_block_sizes */
+enum { TILE_ROWS = 768, MIN_TILE_ROWS = 48 };
+enum { FEW_ROWS = 24, PASS_ROWS = 96, WIDE_PASS_ROWS = 192, WIDE_HEAD = 1024 };
+enum { PROJECT_ROWS = 288, PROJECT_INPUTS = 256, PROJECT_SLICE = 1024 };
+
 /* Multiplies, then adds: processors without FMA are what this tier is for. */
 static inline float multiply_add(float a, float b, float c) {
     return a * b + c;

@@ -1,12 +1,25 @@
 /* The table of a tier, compiled once for each. */
 #include "vec.h"
 
+_Static_assert(PROJECT_ROWS % MR == 0 && (int)PROJECT_ROWS <= (int)HEADWISE_MOST_PROJECT_ROWS,
+               "rows of a projection's task");
+_Static_assert(PROJECT_SLICE % PROJECT_INPUTS == 0, "whole passes in a slice");
+
 const struct headwise_kernels TIER(headwise_kernels) = {
     .isa = ISA,
     .mr = MR,
     .row_panel = ROW_PANEL,
     .nr = NR,
     .nr_min = NR_MIN,
+    .sizes = {.tile_rows = TILE_ROWS,
+              .min_tile_rows = MIN_TILE_ROWS,
+              .few_rows = FEW_ROWS,
+              .pass_rows = PASS_ROWS,
+              .wide_pass_rows = WIDE_PASS_ROWS,
+              .wide_head = WIDE_HEAD,
+              .project_rows = PROJECT_ROWS,
+              .project_inputs = PROJECT_INPUTS,
+              .project_slice = PROJECT_SLICE},
     .scores = {[HEADWISE_F32] = TIER(headwise_scores_f32),
                [HEADWISE_F16] = TIER(headwise_scores_f16),
                [HEADWISE_BF16] = TIER(headwise_scores_bf16),

@@ -5,6 +5,7 @@
  *   ISA                    the tier in enum headwise_isa
  *   LANES, SUM_VECS        floats of a vector; vectors of HEADWISE_SUM_LANES floats
  *   MR, ROW_PANEL, NR, NR_MIN   of the table in kernels/kernels.h
+ *   TILE_ROWS ... PROJECT_SLICE   of struct headwise_block_sizes there
  *   vec, halves            LANES floats; LANES numbers of 16 bits
  *   broadcast, load, store
  *   load_first(p, n)       lanes from n up are 0, and their memory is not touched; any n
