@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "api/check_layer.h"
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/options.h"

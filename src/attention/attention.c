@@ -9,6 +9,7 @@
 #include "attention/ragged.h"
 #include "attention/statistics.h"
 #include "base/alloc.h"
+#include "kernels/panel.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 

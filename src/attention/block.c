@@ -8,6 +8,7 @@
 #include "attention/probe.h"
 #include "attention/statistics.h"
 #include "base/alloc.h"
+#include "kernels/panel.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 

@@ -1,7 +1,9 @@
 #include "attention/operands.h"
 
+#include "attention/key_rows.h"
 #include "base/alloc.h"
 #include "cache/cache.h"
+#include "kernels/panel.h"
 #include "tensors/rows.h"
 
 /* Whether keys are read in the cache itself. */

@@ -74,22 +74,4 @@ enum { HEADWISE_TINY_WORK = 256 * 1024 };
 /* Whether the whole call is too small to wake other threads for. */
 bool headwise_plan_is_tiny(const struct headwise_plan *plan);
 
-/* Width of the panel that begins at column c of a matrix with that many columns. */
-static inline int headwise_panel_width(const struct headwise_kernels *kernels, int64_t columns,
-                                       int64_t c) {
-    int64_t left = columns - c;
-    if (left >= kernels->nr)
-        return kernels->nr;
-    return (int)((left + kernels->nr_min - 1) / kernels->nr_min * kernels->nr_min);
-}
-
-/* Columns of it that one call of a product takes from c on: those of all whole panels, or of the
- * narrower one that is left. */
-static inline int64_t headwise_whole_panels(const struct headwise_kernels *kernels, int64_t columns,
-                                            int64_t c) {
-    int64_t left = columns - c;
-    return left >= kernels->nr ? left / kernels->nr * kernels->nr
-                               : headwise_panel_width(kernels, columns, c);
-}
-
 #endif

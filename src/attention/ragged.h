@@ -3,6 +3,7 @@
 #define HEADWISE_SRC_RAGGED_H
 
 #include "attention/attention.h"
+#include "base/sequences.h"
 
 /* A sequence among the tasks. */
 struct headwise_ragged_entry {
@@ -15,16 +16,7 @@ struct headwise_ragged_entry {
     int32_t step;      /* tiles (of all heads) per task */
 };
 
-/* Sizes of sequence b. */
-static inline int64_t headwise_ragged_queries(const struct headwise_ragged *ragged, int64_t b) {
-    return (int64_t)ragged->query_starts[b + 1] - ragged->query_starts[b];
-}
-
-/* Its number in the cache. */
-static inline int64_t headwise_ragged_sequence(const struct headwise_ragged *ragged, int64_t b) {
-    return ragged->cache_sequences ? ragged->cache_sequences[b] : b;
-}
-
+/* Keys of sequence b. */
 static inline int64_t headwise_ragged_keys(const struct headwise_call *call, int64_t b) {
     const struct headwise_ragged *ragged = &call->ragged;
     if (!call->cache)

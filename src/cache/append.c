@@ -1,7 +1,6 @@
 /* New rows on their way into the panels of a cache. */
-#include "attention/plan.h"
-#include "attention/ragged.h"
 #include "base/alloc.h"
+#include "base/sequences.h"
 #include "cache/cache.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"

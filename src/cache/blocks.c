@@ -1,9 +1,9 @@
 /* Which blocks a sequence owns: shared until one of the owners writes. */
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "cache/cache.h"
+#include "kernels/panel.h"
 
 int64_t headwise_cache_held_after(const headwise_cache *cache, int64_t sequence, int64_t n) {
     int64_t held_from = cache->held_from[sequence];

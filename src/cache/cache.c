@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "base/error.h"
 

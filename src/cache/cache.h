@@ -4,7 +4,9 @@
 
 #include "context/context.h"
 #include "context/parallel.h"
-#include "headwise/ragged.h"
+#include "headwise/cache.h"
+
+struct headwise_ragged;
 
 /* Where the parts of one block of one kv head lie, in bytes from its beginning. Each part is a
  * multiple of HEADWISE_ALIGNMENT long.

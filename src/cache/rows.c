@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "cache/cache.h"
+#include "kernels/panel.h"
 
 static char *block_of(const headwise_cache *cache, int64_t sequence, int64_t head,
                       int64_t position) {

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "context/parallel.h"
 #include "heads/float64.h"
 #include "headwise/heads.h"
+#include "kernels/panel.h"
 
 /* Contributions of all heads to some rows, at most 4 MB of them and 64 rows. The number of threads
  * plays no part: blocks are an order of summation. */

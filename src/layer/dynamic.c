@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "attention/plan.h"
+#include "base/alloc.h"
 #include "base/alloc.h"
 #include "kernels/dot.h"
+#include "kernels/panel.h"
 
 /* Rows from which multiplying bytes, for which panels are interleaved, beats f32. */
 enum { DOT_ROWS = 8 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "kernels/panel.h"
 #include "layer/dynamic.h"
 #include "layer/forward.h"
 #include "tensors/rows.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "kernels/panel.h"
 
 int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n) {
     return headwise_round_up(n, kernels->nr_min);

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "attention/plan.h"
 #include "base/alloc.h"
+#include "kernels/panel.h"
 #include "layer/dynamic.h"
 
 /* A pass of a task's packed rows of x: floats from row to row, a cache line more than its inputs,

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_ROWS_H
 #define HEADWISE_ROWS_H
 
-#include "attention/call.h"
+#include "headwise/tensor.h"
 #include "kernels/kernels.h"
 
 /* n rows of f32, stride floats apart. */
@@ -19,22 +19,6 @@ void headwise_row_to_f32(const struct headwise_kernels *kernels, float *dst,
 /* Writes n f32 to dst in its type, one rounding. dst and src may be the same for f32. */
 void headwise_row_from_f32(const struct headwise_kernels *kernels, void *dst,
                            enum headwise_dtype dtype, const float *src, int64_t n);
-
-/* Rows of keys (or values) from key number first on: at most n, at least one, fewer where the past
- * ends or, for narrow types, after nr of them. Past keys come first, then the new ones. f32 rows
- * are the caller's memory; others are widened into buffer, which holds nr rows. */
-struct headwise_rows headwise_key_rows(const struct headwise_kernels *kernels,
-                                       const struct headwise_call *call,
-                                       const struct headwise_tensor *now,
-                                       const struct headwise_tensor *past, int64_t b, int64_t h,
-                                       int64_t first, int64_t n, float *buffer);
-
-/* The same n rows, at most nr, all copied to buffer. */
-struct headwise_rows headwise_gather_rows(const struct headwise_kernels *kernels,
-                                          const struct headwise_call *call,
-                                          const struct headwise_tensor *now,
-                                          const struct headwise_tensor *past, int64_t b, int64_t h,
-                                          int64_t first, int64_t n, float *buffer);
 
 /* Rounds n scores to a type and back, through buffer (n floats). F32: nothing. */
 void headwise_round_row(const struct headwise_kernels *kernels, enum headwise_dtype dtype, float *s,
