@@ -1,7 +1,7 @@
 /* Checks of caches, shared by the operator's and the layer's calls. */
 #include "api/check.h"
-#include "attention/mask.h"
 #include "attention/ragged.h"
+#include "attention/visibility.h"
 #include "base/error.h"
 #include "cache/cache.h"
 

@@ -2,30 +2,9 @@
 #ifndef HEADWISE_SRC_ATTENTION_H
 #define HEADWISE_SRC_ATTENTION_H
 
-#include "attention/plan.h"
+#include "attention/job.h"
 #include "context/context.h"
 #include "context/parallel.h"
-
-/* What a ragged call's plan has in addition. */
-struct headwise_ragged_state {
-    int64_t work;    /* of all sequences */
-    int64_t n_large; /* sequences that several threads share, the first ones in the table */
-    struct headwise_ragged_entry *entries; /* [n_sequences], in the order of their tasks */
-    int64_t table_floats;
-    int64_t n_tasks, n_tiles; /* tiles: of the large ones alone */
-    bool splits;              /* the keys of a large one are split */
-};
-
-/* A planned call with its scratch: what the phases' tasks are given. Lives until they have run. */
-struct headwise_attention_job {
-    struct headwise_plan plan; /* of a ragged call: serves every sequence that is not large */
-    int n_threads;
-    int64_t scratch_bytes; /* -1 where it overflows */
-    float *shared;         /* what the key blocks of split keys give */
-    float *workers;        /* worker_stride floats for each thread */
-    int64_t worker_stride;
-    struct headwise_ragged_state ragged;
-};
 
 enum { HEADWISE_ATTENTION_PHASES = 4 };
 
@@ -33,16 +12,13 @@ enum { HEADWISE_ATTENTION_PHASES = 4 };
 void headwise_attention_plan(struct headwise_attention_job *job, const struct headwise_call *call,
                              const struct headwise_kernels *kernels, int n_threads);
 
-/* Gives the job its scratch_bytes of scratch. */
+/* Gives the job its scratch_bytes of scratch. Nothing can fail from here on: outputs that no task
+ * writes are cleared. */
 void headwise_attention_bind(struct headwise_attention_job *job, float *scratch);
 
 /* Writes the phases that carry out the job to phases[0 ... n-1] and returns n. */
 int headwise_attention_phases(const struct headwise_attention_job *job,
                               struct headwise_phase *phases);
-
-/* The tasks of one call that is not ragged, arg a headwise_attention_job: all key blocks of a tile;
- * a part of its key blocks, where keys are split; all of them joined. */
-headwise_task_fn headwise_attend_task, headwise_split_task, headwise_join_task;
 
 /* Whether the whole call is too small to wake other threads for. */
 bool headwise_attention_is_tiny(const struct headwise_attention_job *job);

@@ -1,16 +1,17 @@
+/* One pass of a tile's rows over one block of keys: scores, masks, softmax, values. */
 #include "attention/block.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "attention/key_rows.h"
 #include "attention/mask.h"
-#include "attention/operands.h"
 #include "attention/probe.h"
 #include "attention/statistics.h"
+#include "attention/visibility.h"
 #include "base/alloc.h"
 #include "kernels/panel.h"
 #include "tensors/rows.h"
-#include "tensors/tensor.h"
 
 /* Positions in the block that rows r0 ... r1-1 see, as far as that follows from positions alone. */
 static struct headwise_span rows_span(const struct headwise_block *block, int64_t r0, int64_t r1) {
@@ -21,66 +22,14 @@ static struct headwise_span rows_span(const struct headwise_block *block, int64_
                                block->n_keys);
 }
 
-/* Queries of rows r ... r + n - 1 as plain rows of f32. */
-static void gather_queries(const struct headwise_tile *tile, float *dst, int64_t stride, int64_t r,
-                           int64_t n) {
-    const struct headwise_plan *plan = tile->plan;
-    for (int64_t i = 0; i < n; i++)
-        headwise_row_to_f32(plan->kernels, dst + i * stride, &plan->call->q, tile->batch,
-                            headwise_tile_head(tile, r + i), headwise_tile_query(tile, r + i));
-}
-
-void headwise_tile_pack_queries(const struct headwise_tile *tile) {
-    const struct headwise_plan *plan = tile->plan;
-    float *packed = tile->worker + plan->at_queries, *rows = tile->worker + plan->at_rows;
-    const struct headwise_tensor *q = &plan->call->q;
-    int64_t dim = plan->call->head_dim, height = headwise_tile_row_panel(tile);
-    /* Rows of one head lie q->stride[2] apart. Packed where they are, and the next asked for
-     * meanwhile, they make attention of 512 queries and keys 1 to 3 % faster than by way of a copy.
-     */
-    if (q->dtype == HEADWISE_F32 && tile->n_active == 1 && height == plan->kernels->row_panel) {
-        plan->kernels->pack_rows(
-            packed, plan->q_stride,
-            headwise_tensor_row(q, tile->batch, tile->active[0], tile->first_query), q->stride[2],
-            tile->n_rows, dim);
-        return;
-    }
-    if (height == 1) {
-        gather_queries(tile, packed, plan->q_stride, 0, tile->n_rows);
-        return;
-    }
-    for (int64_t r = 0; r < tile->n_rows; r += height) {
-        int64_t n = headwise_min(height, tile->n_rows - r);
-        gather_queries(tile, rows, dim, r, n);
-        plan->kernels->pack_rows(packed + r * plan->q_stride, plan->q_stride, rows, dim, n, dim);
-    }
-}
-
-void headwise_tile_reset(const struct headwise_tile *tile) {
-    for (int64_t r = 0; r < tile->n_rows; r++) {
-        tile->max[r] = -INFINITY;
-        tile->sum[r] = 0.0f;
-    }
-    memset(tile->output, 0, (size_t)(tile->n_rows * tile->plan->o_stride) * sizeof(float));
-}
-
-void headwise_tile_begin(const struct headwise_tile *tile) {
-    const float *sinks = tile->plan->call->options.sinks;
-    headwise_tile_reset(tile);
-    for (int64_t r = 0; sinks && r < tile->n_rows; r++) {
-        float sink = sinks[headwise_tile_head(tile, r)];
-        tile->max[r] = sink;
-        tile->sum[r] = sink == -INFINITY ? 0.0f : 1.0f;
-    }
-}
-
 /* Scores of few rows for keys where they lie. */
 static void score_key_rows(const struct headwise_block *block, float *scores, int64_t r0,
                            int64_t r1, int64_t x0, int64_t x1) {
     const struct headwise_plan *plan = block->tile->plan;
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
+    const struct headwise_key_source source = headwise_tile_keys(block->tile);
     for (int64_t c = x0; c < x1;) {
-        struct headwise_rows keys = headwise_block_key_rows(block, c, x1 - c);
+        struct headwise_rows keys = headwise_key_rows(&source, block->first_key + c, x1 - c);
         const struct headwise_columns columns = {.data = keys.data, .row_stride = keys.stride};
         headwise_probe_fetch(block->tile, block->index, r0, r1, c, c + keys.n);
         plan->kernels->scores_in_place(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,
@@ -110,22 +59,32 @@ static void compute_scores(struct headwise_block *block, float *scores, int64_t 
     }
 }
 
+/* The row of scores that a tile's row is. */
+static struct headwise_score_row score_row(const struct headwise_tile *tile, int64_t row,
+                                           float *buffer) {
+    return (struct headwise_score_row){.call = tile->plan->call,
+                                       .kernels = tile->plan->kernels,
+                                       .batch = tile->batch,
+                                       .head = headwise_tile_head(tile, row),
+                                       .query = headwise_tile_query(tile, row),
+                                       .buffer = buffer};
+}
+
 /* Softcap, masks and rounding of one row of scores at positions x0 ... x1-1. */
 static void shape_row(struct headwise_block *block, float *s, int64_t row, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
-    const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    const struct headwise_kernels *kernels = plan->kernels;
-    int64_t head = headwise_tile_head(tile, row);
-    int64_t query = headwise_tile_query(tile, row);
+    const struct headwise_call *call = tile->plan->call;
+    const struct headwise_kernels *kernels = tile->plan->kernels;
+    float *buffer = tile->worker + tile->plan->at_row;
+    const struct headwise_score_row scores = score_row(tile, row, buffer);
     int64_t first = block->first_key + x0, n = x1 - x0;
-    float *buffer = tile->worker + plan->at_row;
-    headwise_probe_scores(call, HEADWISE_SCORES_SCALED, s, tile->batch, head, query, first, n);
+    int64_t b = tile->batch, h = scores.head, i = scores.query;
+    headwise_probe_scores(call, HEADWISE_SCORES_SCALED, s, b, h, i, first, n);
     if (call->options.softcap > 0.0f)
         kernels->softcap(s, call->options.softcap, 1.0f / call->options.softcap, n);
-    headwise_probe_scores(call, HEADWISE_SCORES_CAPPED, s, tile->batch, head, query, first, n);
-    headwise_mask_row(call, kernels, s, tile->batch, head, query, first, n, buffer);
-    headwise_probe_scores(call, HEADWISE_SCORES_MASKED, s, tile->batch, head, query, first, n);
+    headwise_probe_scores(call, HEADWISE_SCORES_CAPPED, s, b, h, i, first, n);
+    headwise_mask_row(&scores, s, first, n);
+    headwise_probe_scores(call, HEADWISE_SCORES_MASKED, s, b, h, i, first, n);
     headwise_round_row(kernels, call->options.softmax_precision, s, n, buffer); /* of the softmax */
 }
 
@@ -157,10 +116,9 @@ static void clean_values(struct headwise_block *block, float *clean, int64_t row
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_call *call = plan->call;
     float *visible = tile->worker + plan->at_row;
-    float *buffer = visible + HEADWISE_SCORE_STRIDE;
+    const struct headwise_score_row scores = score_row(tile, row, visible + HEADWISE_SCORE_STRIDE);
     memset(visible, 0, (size_t)(x1 - x0) * sizeof(float));
-    headwise_mask_row(call, plan->kernels, visible, tile->batch, headwise_tile_head(tile, row),
-                      headwise_tile_query(tile, row), block->first_key + x0, x1 - x0, buffer);
+    headwise_mask_row(&scores, visible, block->first_key + x0, x1 - x0);
     for (int64_t c = 0; c < call->value_dim; c += plan->kernels->nr) {
         int n = headwise_panel_width(plan->kernels, call->value_dim, c);
         for (int64_t t = x0; t < x1; t++) {
@@ -173,15 +131,16 @@ static void clean_values(struct headwise_block *block, float *clean, int64_t row
     }
 }
 
-/* clean: whole panels to use in the place of the block's, or NULL. */
+/* Rows r0 ... r1-1 of a pass that begins at row `pass`. clean: whole panels to use in the place of
+ * the block's, or NULL. */
 static void add_values(struct headwise_block *block, const float *clean, const float *scores,
-                       int64_t r0, int64_t r1, int64_t sub, int64_t x0, int64_t x1) {
+                       int64_t r0, int64_t r1, int64_t pass, int64_t x0, int64_t x1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     const struct headwise_kernels *kernels = plan->kernels;
-    const float *alpha = tile->worker + plan->at_alpha + (r0 - sub);
-    const float *beta = tile->worker + plan->at_beta + (r0 - sub);
-    const float *weights = scores + (r0 - sub) * HEADWISE_SCORE_STRIDE + x0;
+    const float *alpha = tile->worker + plan->at_alpha + (r0 - pass);
+    const float *beta = tile->worker + plan->at_beta + (r0 - pass);
+    const float *weights = scores + (r0 - pass) * HEADWISE_SCORE_STRIDE + x0;
     for (int64_t c = 0, n; c < plan->call->value_dim; c += n) {
         n = headwise_whole_panels(kernels, plan->call->value_dim, c);
         struct headwise_panels values = clean ? headwise_value_panels(kernels, clean, c, n, x0)
@@ -192,8 +151,7 @@ static void add_values(struct headwise_block *block, const float *clean, const f
     }
 }
 
-/* Rows r0 ... r1-1, at most sub_rows, against the block. */
-static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
+void headwise_block_pass(struct headwise_block *block, int64_t r0, int64_t r1) {
     const struct headwise_tile *tile = block->tile;
     const struct headwise_plan *plan = tile->plan;
     float *scores = tile->worker + plan->at_scores;
@@ -237,10 +195,11 @@ static void run_rows(struct headwise_block *block, int64_t r0, int64_t r1) {
     }
 }
 
-void headwise_block_run(const struct headwise_tile *tile, int64_t index) {
+bool headwise_block_open(struct headwise_block *block, const struct headwise_tile *tile,
+                         int64_t index) {
     const struct headwise_plan *plan = tile->plan;
     int64_t first_key = index * HEADWISE_KEY_BLOCK;
-    struct headwise_block block = {
+    *block = (struct headwise_block){
         .tile = tile,
         .index = index,
         .first_key = first_key,
@@ -249,15 +208,14 @@ void headwise_block_run(const struct headwise_tile *tile, int64_t index) {
         .all_scores = headwise_wants_hidden_scores(plan->call),
         .streams = tile->n_rows <= plan->few_rows,
     };
-    struct headwise_span span = rows_span(&block, 0, tile->n_rows);
-    if (block.all_scores)
-        span = (struct headwise_span){0, block.n_keys};
+    struct headwise_span span = rows_span(block, 0, tile->n_rows);
+    if (block->all_scores)
+        span = (struct headwise_span){0, block->n_keys};
     if (span.lo >= span.hi) {
         headwise_probe_unseen(tile, index, 0, tile->n_rows, 0, 0);
-        return;
+        return false;
     }
-    block.lo = span.lo;
-    block.hi = span.hi;
-    for (int64_t r = 0; r < tile->n_rows; r += plan->sub_rows)
-        run_rows(&block, r, headwise_min(r + plan->sub_rows, tile->n_rows));
+    block->lo = span.lo;
+    block->hi = span.hi;
+    return true;
 }

@@ -1,50 +1,15 @@
-/* A tile of rows meets one block of keys: pack, scores, masks, softmax, values. */
+/* A tile of rows meets one block of keys: scores, masks, softmax, values. */
 #ifndef HEADWISE_BLOCK_H
 #define HEADWISE_BLOCK_H
 
-#include "attention/plan.h"
+#include "attention/operands.h"
 
-/* A task at work: which rows, and where their state lives. */
-struct headwise_tile {
-    const struct headwise_plan *plan;
-    int64_t batch;
-    int64_t kv_head;
-    int64_t first_query, n_queries;
-    int64_t n_active;      /* query heads of the group that are computed */
-    const int64_t *active; /* their numbers, increasing */
-    int64_t n_rows;        /* n_queries * n_active */
-    float *worker;         /* the worker's scratch */
-    float *output;         /* [n_rows][o_stride]: weighted values so far, relative to max */
-    float *max, *sum;      /* [n_rows] */
-    float *maxima;         /* [n_rows][n_blocks]: each block's own max, or NULL */
-};
+/* Begins key block number index. False: no row sees any of its keys, and nothing is left to do.
+ * Rows that see none of them keep their bits in any case. */
+bool headwise_block_open(struct headwise_block *block, const struct headwise_tile *tile,
+                         int64_t index);
 
-static inline int64_t headwise_tile_query(const struct headwise_tile *tile, int64_t row) {
-    return tile->first_query + row / tile->n_active;
-}
-
-static inline int64_t headwise_tile_head(const struct headwise_tile *tile, int64_t row) {
-    return tile->active[row % tile->n_active];
-}
-
-/* Rows of the row panels (kernels.h) that the packed queries are: few rows are left as they are. */
-static inline int headwise_tile_row_panel(const struct headwise_tile *tile) {
-    return tile->n_rows > tile->plan->few_rows ? tile->plan->kernels->row_panel : 1;
-}
-
-/* Packs the tile's queries, as f32, to the worker's scratch. Once per tile. */
-void headwise_tile_pack_queries(const struct headwise_tile *tile);
-
-/* Sets the state of all rows to "no key seen": max -inf, sum 0, output 0. */
-void headwise_tile_reset(const struct headwise_tile *tile);
-
-/* The state before the first key block: the same, or with sinks what the sink alone gives, max =
- * sink and sum = 1. Key blocks that are computed apart begin with headwise_tile_reset, so that the
- * sink counts once. */
-void headwise_tile_begin(const struct headwise_tile *tile);
-
-/* Adds key block number block to the state of all rows. Rows that see none of its keys keep their
- * bits. */
-void headwise_block_run(const struct headwise_tile *tile, int64_t block);
+/* Adds the block to the state of rows r0 ... r1-1, at most plan->pass_rows. */
+void headwise_block_pass(struct headwise_block *block, int64_t r0, int64_t r1);
 
 #endif

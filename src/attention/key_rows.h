@@ -2,24 +2,38 @@
 #ifndef HEADWISE_KEY_ROWS_H
 #define HEADWISE_KEY_ROWS_H
 
-#include "attention/call.h"
-#include "kernels/kernels.h"
+#include "attention/tile.h"
 #include "tensors/rows.h"
 
-/* Rows of keys (or values) from key number first on: at most n, at least one, fewer where the past
- * ends or, for narrow types, after nr of them. Past keys come first, then the new ones. f32 rows
- * are the caller's memory; others are widened into buffer, which holds nr rows. */
-struct headwise_rows headwise_key_rows(const struct headwise_kernels *kernels,
-                                       const struct headwise_call *call,
-                                       const struct headwise_tensor *now,
-                                       const struct headwise_tensor *past, int64_t b, int64_t h,
-                                       int64_t first, int64_t n, float *buffer);
+/* The keys, or the values, of one batch entry and kv head. */
+struct headwise_key_source {
+    const struct headwise_kernels *kernels;
+    const struct headwise_tensor *past, *now;
+    int64_t n_past, batch, head;
+    float *buffer; /* nr rows */
+};
 
-/* Copies n rows, at most nr, to buffer, past and new ones alike. */
-struct headwise_rows headwise_gather_rows(const struct headwise_kernels *kernels,
-                                          const struct headwise_call *call,
-                                          const struct headwise_tensor *now,
-                                          const struct headwise_tensor *past, int64_t b, int64_t h,
-                                          int64_t first, int64_t n, float *buffer);
+static inline struct headwise_key_source headwise_tile_keys(const struct headwise_tile *tile) {
+    const struct headwise_plan *plan = tile->plan;
+    return (struct headwise_key_source){
+        plan->kernels, &plan->call->past_key,       &plan->call->k, plan->call->n_past, tile->batch,
+        tile->kv_head, tile->worker + plan->at_rows};
+}
+
+static inline struct headwise_key_source headwise_tile_values(const struct headwise_tile *tile) {
+    const struct headwise_plan *plan = tile->plan;
+    return (struct headwise_key_source){
+        plan->kernels, &plan->call->past_value,     &plan->call->v, plan->call->n_past, tile->batch,
+        tile->kv_head, tile->worker + plan->at_rows};
+}
+
+/* Rows from key number first on: at most n, at least one, fewer where the past ends or, for narrow
+ * types, after nr of them. f32 rows are the caller's memory; others are widened into the buffer. */
+struct headwise_rows headwise_key_rows(const struct headwise_key_source *source, int64_t first,
+                                       int64_t n);
+
+/* Copies n rows, at most nr, to the buffer, past and new ones alike. */
+struct headwise_rows headwise_gather_rows(const struct headwise_key_source *source, int64_t first,
+                                          int64_t n);
 
 #endif

@@ -1,3 +1,4 @@
+/* Packs a block's keys and values, widens them, or finds them where they lie. */
 #include "attention/operands.h"
 
 #include "attention/key_rows.h"
@@ -94,63 +95,46 @@ static void widen_keys(const struct headwise_block *block, float *dst, int64_t c
     widen(plan->kernels, dst, &panel, plan->kernels->widen_keys_i8, n, plan->call->head_dim);
 }
 
-/* Packs the key panel of n columns that begins at position c; keys from hi on are left 0. */
-static void pack_keys(const struct headwise_block *block, float *panel, int64_t c, int n) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_plan *plan = tile->plan;
-    const struct headwise_call *call = plan->call;
-    int n_rows = (int)headwise_max(0, headwise_min(n, block->hi - c));
-    struct headwise_rows rows = {NULL, 0, 0};
-    if (n_rows > 0)
-        rows = headwise_key_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
-                                 tile->kv_head, block->first_key + c, n_rows,
-                                 tile->worker + plan->at_rows);
-    if (rows.n < n_rows) /* the past ends within the panel */
-        rows = headwise_gather_rows(plan->kernels, call, &call->k, &call->past_key, tile->batch,
-                                    tile->kv_head, block->first_key + c, n_rows,
-                                    tile->worker + plan->at_rows);
-    plan->kernels->pack_transposed(panel, n, rows.data, rows.stride, n_rows, call->head_dim);
+/* Where a packed panel goes, and whether it is there already. */
+static bool find_packed(struct headwise_block *block, float **panel, int64_t c) {
+    const struct headwise_plan *plan = block->tile->plan;
+    uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
+    bool found = !block->streams && block->packed & bit;
+    *panel = block->tile->worker + plan->at_keys + (block->streams ? 0 : plan->call->head_dim * c);
+    block->packed |= bit;
+    return found;
 }
 
+/* Keys from hi on are packed as 0. */
 struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t c, int64_t n) {
     const struct headwise_plan *plan = block->tile->plan;
+    float *panel;
     if (reads_cached_keys(block))
         return cached_keys(block, c);
-    float *panel =
-        block->tile->worker + plan->at_keys + (block->streams ? 0 : plan->call->head_dim * c);
-    uint64_t bit = (uint64_t)1 << (c / plan->kernels->nr_min);
-    if (block->streams || !(block->packed & bit)) {
-        if (plan->call->cache)
-            widen_keys(block, panel, c, (int)n);
-        else
-            pack_keys(block, panel, c, (int)n);
+    if (find_packed(block, &panel, c)) {
+        /* A pass before this one packed it. */
+    } else if (plan->call->cache) {
+        widen_keys(block, panel, c, (int)n);
+    } else {
+        const struct headwise_key_source source = headwise_tile_keys(block->tile);
+        int64_t first = block->first_key + c;
+        int n_rows = (int)headwise_max(0, headwise_min(n, block->hi - c));
+        struct headwise_rows rows = {NULL, 0, 0};
+        if (n_rows > 0)
+            rows = headwise_key_rows(&source, first, n_rows);
+        if (rows.n < n_rows) /* the past ends within the panel */
+            rows = headwise_gather_rows(&source, first, n_rows);
+        plan->kernels->pack_transposed(panel, (int)n, rows.data, rows.stride, n_rows,
+                                       plan->call->head_dim);
     }
-    block->packed |= bit;
     return (struct headwise_panels){{.data = panel, .row_stride = n}, HEADWISE_F32};
 }
 
-/* Most rows of a tile that turn keys themselves instead of packing them (kernels.h). */
+/* Most rows of a tile whose products transpose keys instead of packing them (kernels.h). */
 enum { KEY_ROWS = 4 };
 
 bool headwise_block_takes_key_rows(const struct headwise_block *block) {
     return !block->tile->plan->call->cache && block->tile->n_rows <= KEY_ROWS;
-}
-
-struct headwise_rows headwise_block_key_rows(const struct headwise_block *block, int64_t c,
-                                             int64_t n) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_call *call = tile->plan->call;
-    return headwise_key_rows(tile->plan->kernels, call, &call->k, &call->past_key, tile->batch,
-                             tile->kv_head, block->first_key + c, n,
-                             tile->worker + tile->plan->at_rows);
-}
-
-static struct headwise_rows value_rows(const struct headwise_block *block, int64_t t, int64_t n) {
-    const struct headwise_tile *tile = block->tile;
-    const struct headwise_call *call = tile->plan->call;
-    return headwise_key_rows(tile->plan->kernels, call, &call->v, &call->past_value, tile->batch,
-                             tile->kv_head, block->first_key + t, n,
-                             tile->worker + tile->plan->at_rows);
 }
 
 /* Finds the values in the caller's memory, but for columns that do not fill a panel. */
@@ -162,7 +146,9 @@ static void find_rows(struct headwise_block *block) {
     block->packed_from = 0;
     if (!block->streams || call->v.dtype != HEADWISE_F32 || call->past_value.dtype != HEADWISE_F32)
         return;
-    struct headwise_rows rows = value_rows(block, block->lo, block->hi - block->lo);
+    const struct headwise_key_source source = headwise_tile_values(block->tile);
+    struct headwise_rows rows =
+        headwise_key_rows(&source, block->first_key + block->lo, block->hi - block->lo);
     if (rows.n < block->hi - block->lo || rows.stride < call->value_dim)
         return;
     block->rows = rows;
@@ -181,10 +167,12 @@ static bool pack_values(struct headwise_block *block) {
     const struct headwise_kernels *kernels = plan->kernels;
     float *values = block->tile->worker + plan->at_values;
     int64_t value_dim = plan->call->value_dim;
+    const struct headwise_key_source source = headwise_tile_values(block->tile);
     bool finite = true;
     block->values = values;
     for (int64_t t = block->lo; t < block->hi && block->packed_from < value_dim;) {
-        struct headwise_rows rows = value_rows(block, t, headwise_min(block->hi - t, VALUE_ROWS));
+        struct headwise_rows rows = headwise_key_rows(&source, block->first_key + t,
+                                                      headwise_min(block->hi - t, VALUE_ROWS));
         for (int64_t c = block->packed_from; c < value_dim; c += kernels->nr) {
             int n = headwise_panel_width(kernels, value_dim, c);
             int columns = (int)headwise_min(n, value_dim - c);
@@ -194,18 +182,6 @@ static bool pack_values(struct headwise_block *block) {
         t += rows.n;
     }
     return finite;
-}
-
-/* The values of tensors. Where a key is hidden from some row all are packed, and looked at. */
-static void fetch_rows(struct headwise_block *block, bool hides) {
-    if (block->has_values && !(hides && block->rows.data))
-        return;
-    block->has_values = true;
-    block->packed_from = 0;
-    block->rows = (struct headwise_rows){NULL, 0, 0};
-    if (!hides)
-        find_rows(block);
-    block->values_finite = pack_values(block) || block->rows.data;
 }
 
 static void widen_values(struct headwise_block *block) {
@@ -220,14 +196,8 @@ static void widen_values(struct headwise_block *block) {
     block->values = values;
 }
 
-void headwise_block_fetch_values(struct headwise_block *block, bool hides) {
+static void fetch_cached_values(struct headwise_block *block) {
     const headwise_cache *cache = block->tile->plan->call->cache;
-    if (!cache) {
-        fetch_rows(block, hides);
-        return;
-    }
-    if (block->has_values)
-        return;
     block->has_values = true;
     block->values_finite =
         !cache->unclean[find_cached(block) * cache->n_kv_heads + block->tile->kv_head];
@@ -235,6 +205,22 @@ void headwise_block_fetch_values(struct headwise_block *block, bool hides) {
         block->values = (const float *)(const void *)(cached_head(block) + cache->layout.values);
     else if (!block->streams || !block->values_finite)
         widen_values(block);
+}
+
+/* Where a key is hidden from some row, all values of tensors are packed, and looked at. */
+void headwise_block_fetch_values(struct headwise_block *block, bool hides) {
+    if (block->has_values && !(hides && block->rows.data))
+        return;
+    if (block->tile->plan->call->cache) {
+        fetch_cached_values(block);
+        return;
+    }
+    block->has_values = true;
+    block->packed_from = 0;
+    block->rows = (struct headwise_rows){NULL, 0, 0};
+    if (!hides)
+        find_rows(block);
+    block->values_finite = pack_values(block) || block->rows.data;
 }
 
 struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,

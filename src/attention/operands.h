@@ -1,8 +1,8 @@
 /* The keys and values of one block as panels: packed from tensors, or those of a cache. */
-#ifndef HEADWISE_PANELS_H
-#define HEADWISE_PANELS_H
+#ifndef HEADWISE_OPERANDS_H
+#define HEADWISE_OPERANDS_H
 
-#include "attention/block.h"
+#include "attention/tile.h"
 #include "tensors/rows.h"
 
 /* One key block of a tile and what of it is packed. Positions within a block count from its first
@@ -41,13 +41,9 @@ int64_t headwise_block_key_width(const struct headwise_block *block, int64_t c, 
  * until the next call for the same block. */
 struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t c, int64_t n);
 
-/* Whether the rows are so few that headwise_block_key_rows is for them: keys of tensors are turned
- * on the way into the product. */
+/* Whether the rows are so few that keys of tensors are read as rows (key_rows.h) and transposed on
+ * the way into the product. */
 bool headwise_block_takes_key_rows(const struct headwise_block *block);
-
-/* Keys from position c on as rows: at most n, at least one. */
-struct headwise_rows headwise_block_key_rows(const struct headwise_block *block, int64_t c,
-                                             int64_t n);
 
 /* Finds out whether the values are finite, and packs or widens them where they are used more than
  * once, or have to be looked at because a key is hidden from some row. Few rows read f32 where they
@@ -58,7 +54,7 @@ void headwise_block_fetch_values(struct headwise_block *block, bool hides);
 struct headwise_panels headwise_block_values(const struct headwise_block *block, int64_t c,
                                              int64_t n, int64_t x0);
 
-/* The same of panels that lie as those of a block do: [panel][KEY_BLOCK][columns]. */
+/* Those columns in panels that lie as a block's do: [panel][KEY_BLOCK][columns]. */
 struct headwise_panels headwise_value_panels(const struct headwise_kernels *kernels,
                                              const float *values, int64_t c, int64_t n, int64_t x0);
 

@@ -1,8 +1,8 @@
+/* Cuts a call into tiles and splits, and lays out their scratch. */
 #include "attention/plan.h"
 
 #include <math.h>
 
-#include "attention/statistics.h"
 #include "base/alloc.h"
 
 /* Floats of queries and output state that a task may hold: 4 MB. They pass once per key block,
@@ -66,7 +66,7 @@ static void plan_tiles(struct headwise_plan *plan) {
     plan->max_rows = plan->tile_queries * call->group;
     plan->few_rows =
         headwise_max(plan->kernels->sizes.few_rows / plan->kernels->mr, 1) * plan->kernels->mr;
-    plan->sub_rows = rows_per_pass(plan, plan->keeps_weights);
+    plan->pass_rows = rows_per_pass(plan, plan->keeps_weights);
     plan->n_blocks = headwise_ceil_div(call->n_keys, HEADWISE_KEY_BLOCK);
 }
 

@@ -3,12 +3,25 @@
 #define HEADWISE_PLAN_H
 
 #include "attention/call.h"
-#include "attention/mask.h"
+#include "attention/visibility.h"
 #include "kernels/kernels.h"
 
 /* Row stride of a tile of scores: a key block, and a cache line more, so that rows do not fall into
  * the same cache sets (a power of two costs 60 % of the speed of the values product). */
 enum { HEADWISE_SCORE_STRIDE = HEADWISE_KEY_BLOCK + HEADWISE_SUM_LANES };
+
+/* What is known of a row after some key blocks, relative to the tile's running max. */
+struct headwise_row_state {
+    float mass;                        /* sum of the numerators of keys (no sink) */
+    float entropy;                     /* sum of numerator * (score - max) */
+    float distance;                    /* sum of numerator * |j - p| */
+    float self, previous, next, first; /* numerators of single keys */
+    int64_t strongest;
+    float strongest_score; /* its score: the largest of any key so far */
+};
+
+/* Rows of a pass whose statistics are taken together. */
+enum { HEADWISE_STATS_ROWS = 8 };
 
 /* A task is one batch entry, one kv head (all of them in turn where the mean over heads is wanted),
  * a tile of queries, and all key blocks that the tile meets, or one of n_splits parts of them. Its
@@ -27,8 +40,8 @@ struct headwise_plan {
     int64_t n_splits; /* parts of a tile's blocks computed apart; 1: they are merged as they come */
     int64_t n_parts;  /* the most blocks that a tile can meet */
     int64_t max_rows; /* tile_queries * (largest) group */
-    int64_t sub_rows; /* rows that share one pass over a key block */
-    int64_t few_rows; /* tiles of at most so many rows are memory-bound: nothing is kept packed */
+    int64_t pass_rows; /* rows that meet a key block together */
+    int64_t few_rows;  /* tiles of at most so many rows are memory-bound: nothing is kept packed */
 
     int64_t q_stride;      /* floats per row of packed queries */
     int64_t value_columns; /* value_dim rounded up to whole panels */

@@ -1,9 +1,9 @@
+/* Writes out weights and scores, where the caller asked to see them. */
 #include "attention/probe.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "attention/ragged.h"
 #include "base/alloc.h"
 
 /* Of a cache line. */
@@ -128,11 +128,4 @@ void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, co
                weights, (size_t)call->n_keys * sizeof(float));
     if (call->probe.mean_weights)
         add_to_mean(tile, row, weights);
-}
-
-void headwise_probe_no_heads(const struct headwise_call *call) {
-    int64_t pairs = call->ragged.query_starts ? headwise_ragged_pairs(call)
-                                              : call->batch * call->n_queries * call->n_keys;
-    if (call->n_heads == 0 && call->probe.mean_weights)
-        memset(call->probe.mean_weights, 0, (size_t)pairs * sizeof(float));
 }

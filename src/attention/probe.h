@@ -2,7 +2,7 @@
 #ifndef HEADWISE_SRC_PROBE_H
 #define HEADWISE_SRC_PROBE_H
 
-#include "attention/block.h"
+#include "attention/tile.h"
 
 /* Before a tile's first block: no block has a maximum yet. */
 void headwise_probe_begin(const struct headwise_tile *tile);
@@ -34,8 +34,5 @@ void headwise_probe_numerators(const struct headwise_tile *tile, int64_t block, 
  * where they are wanted. factors holds n_blocks floats. */
 void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, const float *maxima,
                                float max, float inverse, float *factors);
-
-/* The mean over no heads, which no head is there to write: zeros. */
-void headwise_probe_no_heads(const struct headwise_call *call);
 
 #endif

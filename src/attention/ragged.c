@@ -1,8 +1,7 @@
+/* Takes the call of one sequence out of a ragged call. */
 #include "attention/ragged.h"
 
-#include <math.h>
-
-#include "attention/mask.h"
+#include "attention/visibility.h"
 #include "base/alloc.h"
 #include "tensors/tensor.h"
 
@@ -97,66 +96,4 @@ void headwise_ragged_call(struct headwise_call *call, const struct headwise_call
     move_floats(&call->probe.scores, pairs, call->n_heads);
     move_floats(&call->probe.mean_weights, pairs, 1);
     move_statistics(&call->statistics, query);
-}
-
-int headwise_ragged_threads(const struct headwise_attention_job *job,
-                            const struct headwise_call *call, int64_t b) {
-    double part = (double)headwise_ragged_work(call, b) / (double)job->ragged.work;
-    double threads = ceil(2 * job->n_threads * part);
-    return threads > 1 ? (int)fmin(threads, job->n_threads) : 1;
-}
-
-/* A plan that headwise_plan_narrow() makes serve every sequence that is not large. */
-static void plan_small(struct headwise_attention_job *job, const struct headwise_call *call,
-                       const struct headwise_kernels *kernels) {
-    struct headwise_call most = *call;
-    most.n_queries = most.n_keys = 0;
-    for (int64_t b = 0; b < call->ragged.n_sequences; b++) {
-        if (headwise_ragged_threads(job, call, b) > 1)
-            continue;
-        most.n_queries = headwise_max(most.n_queries, headwise_ragged_queries(&call->ragged, b));
-        most.n_keys = headwise_max(most.n_keys, headwise_ragged_keys(call, b));
-    }
-    headwise_plan_init(&job->plan, &most, kernels, 1);
-    job->plan.call = call;
-}
-
-/* Adds what a large sequence needs of scratch; -1 where it overflows. */
-static void add_large(struct headwise_attention_job *job, int64_t *shared,
-                      const struct headwise_plan *plan) {
-    if (plan->scratch_bytes < 0)
-        job->worker_stride = -1;
-    else if (job->worker_stride >= 0)
-        job->worker_stride = headwise_max(job->worker_stride, plan->worker_floats);
-    headwise_take(shared, 1, plan->shared_floats);
-}
-
-void headwise_ragged_plan(struct headwise_attention_job *job, const struct headwise_call *call,
-                          const struct headwise_kernels *kernels) {
-    const struct headwise_ragged *ragged = &call->ragged;
-    struct headwise_ragged_state *state = &job->ragged;
-    int64_t floats = 0, shared = 0, bytes = sizeof(struct headwise_ragged_entry);
-    for (int64_t b = 0; b < ragged->n_sequences; b++)
-        state->work += headwise_ragged_work(call, b);
-    plan_small(job, call, kernels);
-    job->worker_stride = job->plan.scratch_bytes < 0 ? -1 : job->plan.worker_floats;
-    for (int64_t b = 0; b < ragged->n_sequences; b++) {
-        struct headwise_call one;
-        struct headwise_plan plan;
-        int n_threads = headwise_ragged_threads(job, call, b);
-        if (n_threads == 1)
-            continue;
-        headwise_ragged_call(&one, call, b, 0);
-        headwise_plan_init(&plan, &one, kernels, n_threads);
-        add_large(job, &shared, &plan);
-        state->n_large++;
-        state->splits |= plan.n_splits > 1;
-    }
-    headwise_take(&floats, ragged->n_sequences, bytes / (int64_t)sizeof(float));
-    state->table_floats = floats;
-    headwise_take(&floats, 1, shared);
-    headwise_take(&floats, job->n_threads, job->worker_stride);
-    if (shared < 0 || job->worker_stride < 0 || floats < 0 ||
-        !headwise_mul(&job->scratch_bytes, floats, sizeof(float)))
-        job->scratch_bytes = -1;
 }

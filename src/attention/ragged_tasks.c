@@ -1,8 +1,75 @@
-/* The table of a ragged call's tasks, and the tasks. */
+/* Plans a ragged call, keeps the table of its sequences, and runs their tasks. */
+#include "attention/ragged_tasks.h"
+
 #include <math.h>
 
 #include "attention/ragged.h"
+#include "attention/tasks.h"
 #include "base/alloc.h"
+
+/* Threads that sequence b is cut into tasks for, as if it were alone on them: twice its share of
+ * the work, so that no task is long beside a thread's part of all. Above 1 it is large. */
+static int count_threads(const struct headwise_attention_job *job, const struct headwise_call *call,
+                         int64_t b) {
+    double part = (double)headwise_ragged_work(call, b) / (double)job->ragged.work;
+    double threads = ceil(2 * job->n_threads * part);
+    return threads > 1 ? (int)fmin(threads, job->n_threads) : 1;
+}
+
+/* A plan that headwise_plan_narrow() makes serve every sequence that is not large. */
+static void plan_small(struct headwise_attention_job *job, const struct headwise_call *call,
+                       const struct headwise_kernels *kernels) {
+    struct headwise_call most = *call;
+    most.n_queries = most.n_keys = 0;
+    for (int64_t b = 0; b < call->ragged.n_sequences; b++) {
+        if (count_threads(job, call, b) > 1)
+            continue;
+        most.n_queries = headwise_max(most.n_queries, headwise_ragged_queries(&call->ragged, b));
+        most.n_keys = headwise_max(most.n_keys, headwise_ragged_keys(call, b));
+    }
+    headwise_plan_init(&job->plan, &most, kernels, 1);
+    job->plan.call = call;
+}
+
+/* Adds what a large sequence needs of scratch; -1 where it overflows. */
+static void add_large(struct headwise_attention_job *job, int64_t *shared,
+                      const struct headwise_plan *plan) {
+    if (plan->scratch_bytes < 0)
+        job->worker_stride = -1;
+    else if (job->worker_stride >= 0)
+        job->worker_stride = headwise_max(job->worker_stride, plan->worker_floats);
+    headwise_take(shared, 1, plan->shared_floats);
+}
+
+void headwise_ragged_plan(struct headwise_attention_job *job, const struct headwise_call *call,
+                          const struct headwise_kernels *kernels) {
+    const struct headwise_ragged *ragged = &call->ragged;
+    struct headwise_ragged_state *state = &job->ragged;
+    int64_t floats = 0, shared = 0, bytes = sizeof(struct headwise_ragged_entry);
+    for (int64_t b = 0; b < ragged->n_sequences; b++)
+        state->work += headwise_ragged_work(call, b);
+    plan_small(job, call, kernels);
+    job->worker_stride = job->plan.scratch_bytes < 0 ? -1 : job->plan.worker_floats;
+    for (int64_t b = 0; b < ragged->n_sequences; b++) {
+        struct headwise_call one;
+        struct headwise_plan plan;
+        int n_threads = count_threads(job, call, b);
+        if (n_threads == 1)
+            continue;
+        headwise_ragged_call(&one, call, b, 0);
+        headwise_plan_init(&plan, &one, kernels, n_threads);
+        add_large(job, &shared, &plan);
+        state->n_large++;
+        state->splits |= plan.n_splits > 1;
+    }
+    headwise_take(&floats, ragged->n_sequences, bytes / (int64_t)sizeof(float));
+    state->table_floats = floats;
+    headwise_take(&floats, 1, shared);
+    headwise_take(&floats, job->n_threads, job->worker_stride);
+    if (shared < 0 || job->worker_stride < 0 || floats < 0 ||
+        !headwise_mul(&job->scratch_bytes, floats, sizeof(float)))
+        job->scratch_bytes = -1;
+}
 
 /* A sequence at work. */
 struct sequence {
@@ -28,10 +95,6 @@ static void open_sequence(struct sequence *sequence, const struct headwise_atten
     }
 }
 
-static int64_t count_tiles(const struct headwise_plan *plan) {
-    return plan->n_head_tasks * plan->n_tiles;
-}
-
 /* Multiply-adds of a task beside which finding its sequence (0.3 us) does not count. */
 enum { TASK_WORK = 256 * 1024 };
 
@@ -40,7 +103,7 @@ enum { TASK_WORK = 256 * 1024 };
 static int rank_of(const struct headwise_attention_job *job, int64_t b) {
     const struct headwise_call *call = job->plan.call;
     int64_t work = headwise_ragged_work(call, b);
-    if (headwise_ragged_threads(job, call, b) > 1)
+    if (count_threads(job, call, b) > 1)
         return 0;
     return work > 0 ? 1 + __builtin_clzll((unsigned long long)work) : 65;
 }
@@ -53,10 +116,10 @@ static void sort_entries(const struct headwise_attention_job *job) {
     for (int r = 0; r < 66; r++)
         ends[r + 1] += ends[r];
     for (int64_t b = 0; b < ragged->n_sequences; b++) {
-        job->ragged.entries[ends[rank_of(job, b)]++] = (struct headwise_ragged_entry){
-            .sequence = (int32_t)b,
-            .first_pair = pairs,
-            .n_threads = headwise_ragged_threads(job, job->plan.call, b)};
+        job->ragged.entries[ends[rank_of(job, b)]++] =
+            (struct headwise_ragged_entry){.sequence = (int32_t)b,
+                                           .first_pair = pairs,
+                                           .n_threads = count_threads(job, job->plan.call, b)};
         pairs = headwise_ragged_add_pairs(pairs, job->plan.call, b);
     }
 }
@@ -85,9 +148,9 @@ static int64_t place_large(struct headwise_attention_job *job, struct headwise_r
     entry->step = 1;
     entry->at_shared = *shared;
     entry->first_tile = job->ragged.n_tiles;
-    job->ragged.n_tiles += count_tiles(plan);
+    job->ragged.n_tiles += headwise_count_tiles(plan);
     headwise_take(shared, 1, plan->shared_floats);
-    return count_tiles(plan) * plan->n_splits;
+    return headwise_count_tiles(plan) * plan->n_splits;
 }
 
 void headwise_ragged_bind(struct headwise_attention_job *job, float *scratch) {
@@ -128,7 +191,7 @@ static void attend_task(void *arg, int64_t index, int worker) {
     open_sequence(&sequence, job, entry);
     const struct headwise_plan *plan = &sequence.job.plan;
     int64_t first = (index - entry->first_task) * entry->step;
-    int64_t last = headwise_min(first + entry->step, count_tiles(plan) * plan->n_splits);
+    int64_t last = headwise_min(first + entry->step, headwise_count_tiles(plan) * plan->n_splits);
     for (int64_t i = first; i < last; i++) {
         if (plan->n_splits > 1)
             headwise_split_task(&sequence.job, i, worker);

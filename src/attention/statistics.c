@@ -1,9 +1,10 @@
+/* Gathers statistics of rows block by block, and writes them out. */
 #include "attention/statistics.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "attention/mask.h"
+#include "attention/visibility.h"
 #include "base/alloc.h"
 
 static struct headwise_row_state *row_states(const struct headwise_tile *tile) {

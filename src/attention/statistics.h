@@ -2,19 +2,7 @@
 #ifndef HEADWISE_SRC_STATS_H
 #define HEADWISE_SRC_STATS_H
 
-#include "attention/block.h"
-
-/* What is known of a row after some key blocks, relative to the tile's running max. */
-struct headwise_row_state {
-    float mass;                        /* sum of the numerators of keys (no sink) */
-    float entropy;                     /* sum of numerator * (score - max) */
-    float distance;                    /* sum of numerator * |j - p| */
-    float self, previous, next, first; /* numerators of single keys */
-    int64_t strongest;
-    float strongest_score; /* its score: the largest of any key so far */
-};
-
-enum { HEADWISE_STATS_ROWS = 8 };
+#include "attention/tile.h"
 
 /* Before the first block. */
 void headwise_stats_begin(const struct headwise_tile *tile);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention/mask.h"
+#include "attention/visibility.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "context/parallel.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "attention/probe.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -291,7 +290,6 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
     clear_outside(&forward);
     struct headwise_phase phases[HEADWISE_MAX_PHASES];
     int n_phases = headwise_forward_phases(&forward, phases);
-    headwise_probe_no_heads(call);
     headwise_parallel_run(context, phases, n_phases, is_tiny(&forward));
     if (forward.appends)
         headwise_cache_commit(&forward.append);
