@@ -1,7 +1,6 @@
 #include "api/operator.h"
 
 #include "attention/attention.h"
-#include "attention/probe.h"
 #include "base/error.h"
 
 static enum headwise_status check_components(const char *where, const char *name,
