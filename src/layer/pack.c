@@ -1,0 +1,204 @@
+/* Packs weight matrices into panels, in the type they are kept in. */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kernels/panel.h"
+#include "layer/matrix.h"
+
+/* A matrix while it is packed. */
+struct packing {
+    struct headwise_matrix *matrix;
+    const struct headwise_kernels *kernels;
+    const struct headwise_matrix_source *source;
+    float *rows;  /* narrow weights as f32: k * nr */
+    float *panel; /* a panel as f32 where it is kept narrow: k * nr */
+    size_t buffer_bytes;
+};
+
+/* n weights from number at on as f32. */
+static const float *weights_f32(const struct packing *packing, int64_t at, int64_t n) {
+    const void *weights = packing->source->weights;
+    if (packing->source->dtype == HEADWISE_F32)
+        return (const float *)weights + at;
+    packing->kernels->widen[packing->source->dtype](packing->rows, (const uint16_t *)weights + at,
+                                                    n);
+    return packing->rows;
+}
+
+/* The panel of `width` columns from c on, `columns` of them weights. */
+static void pack_f32(const struct packing *packing, float *panel, int64_t c, int width,
+                     int columns) {
+    const struct headwise_kernels *kernels = packing->kernels;
+    int64_t k = packing->matrix->k, n = packing->matrix->n;
+    if (packing->source->layout == HEADWISE_OUT_IN) {
+        const float *rows = weights_f32(packing, c * k, columns * k);
+        kernels->pack_transposed(panel, width, rows, k, columns, k);
+        return;
+    }
+    for (int64_t t = 0; t < k; t++) {
+        const float *row = weights_f32(packing, t * n + c, columns);
+        kernels->pack_columns(panel + t * width, width, row, 0, columns, 1);
+    }
+}
+
+static enum headwise_status fail_weight(const struct packing *packing, int64_t t, int64_t column,
+                                        float weight) {
+    return headwise_fail(HEADWISE_ERR_INVALID,
+                         "mha: %s: the weight of input %lld in output %lld is %g, which %s cannot "
+                         "hold%s",
+                         packing->source->name, (long long)t, (long long)column, (double)weight,
+                         headwise_dtype_name(packing->matrix->dtype),
+                         packing->source->scales ? " with the scale given" : "");
+}
+
+/* A finite weight must not become infinite: by its bits, one beyond the largest finite number. */
+static enum headwise_status narrow_panel(const struct packing *packing, uint16_t *narrow, int64_t c,
+                                         int width) {
+    const struct headwise_kernels *kernels = packing->kernels;
+    int64_t n = packing->matrix->k * width;
+    unsigned infinity = packing->matrix->dtype == HEADWISE_F16 ? 0x7c00 : 0x7f80;
+    kernels->narrow[packing->matrix->dtype](narrow, packing->panel, n);
+    for (int64_t i = 0; i < n; i++) {
+        if ((narrow[i] & 0x7fffu) == infinity && isfinite(packing->panel[i]))
+            return fail_weight(packing, i / width, c + i % width, packing->panel[i]);
+    }
+    return HEADWISE_OK;
+}
+
+/* The scale of weights up to `largest`: 1/127 of it, rounded up to 16 significant bits, so that
+ * integer * scale is exact, and reading weights back and packing them again changes nothing. Held
+ * where products neither vanish nor overflow. */
+static float scale_of(float largest) {
+    const float most = 0x1.0204p121f, least = 0x1p-126f;
+    float scale = largest / 127.0f;
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    bits = (bits + 0xff) & ~(uint32_t)0xff;
+    memcpy(&scale, &bits, sizeof scale);
+    return scale < least ? least : scale > most ? most : scale;
+}
+
+/* Scales of a panel's columns, given or by the largest magnitudes. */
+static void scale_panel(const struct packing *packing, float *scales, int64_t c, int width,
+                        int columns) {
+    const float *panel = packing->panel;
+    if (packing->source->scales) {
+        memcpy(scales, packing->source->scales + c, (size_t)columns * sizeof(float));
+        return;
+    }
+    for (int64_t t = 0; t < packing->matrix->k; t++) {
+        for (int j = 0; j < columns; j++)
+            scales[j] =
+                fabsf(panel[t * width + j]) > scales[j] ? fabsf(panel[t * width + j]) : scales[j];
+    }
+    for (int j = 0; j < columns; j++)
+        scales[j] = scale_of(scales[j]);
+}
+
+/* scales and integers are zeros before. */
+static enum headwise_status quantize_panel(const struct packing *packing, int8_t *integers,
+                                           float *scales, int64_t c, int width, int columns) {
+    scale_panel(packing, scales, c, width, columns);
+    for (int64_t t = 0; t < packing->matrix->k; t++) {
+        for (int j = 0; j < columns; j++) {
+            float weight = packing->panel[t * width + j], x = weight / scales[j];
+            if (!(isfinite(weight) && x >= -128.5f && x < 127.5f))
+                return fail_weight(packing, t, c + j, weight);
+            integers[t * width + j] = (int8_t)lrintf(x);
+        }
+    }
+    return HEADWISE_OK;
+}
+
+/* Copies integers and their scales as they are given. */
+static void copy_integers(const struct packing *packing, int8_t *integers, float *scales, int64_t c,
+                          int width, int columns) {
+    const int8_t *weights = packing->source->weights;
+    int64_t k = packing->matrix->k, n = packing->matrix->n;
+    bool is_out_in = packing->source->layout == HEADWISE_OUT_IN;
+    memcpy(scales, packing->source->scales + c, (size_t)columns * sizeof(float));
+    for (int64_t t = 0; t < k; t++) {
+        for (int j = 0; j < columns; j++)
+            integers[t * width + j] = weights[is_out_in ? (c + j) * k + t : t * n + c + j];
+    }
+}
+
+static enum headwise_status pack_panel(const struct packing *packing, int64_t c) {
+    const struct headwise_matrix *matrix = packing->matrix;
+    int width = headwise_panel_width(packing->kernels, matrix->n, c);
+    int columns = (int)headwise_min(width, matrix->n - c);
+    char *panel =
+        (char *)matrix->panels + matrix->k * c * (int64_t)headwise_dtype_size(matrix->dtype);
+    void *place = panel;
+    if (matrix->dtype == HEADWISE_F32) {
+        pack_f32(packing, place, c, width, columns);
+        return HEADWISE_OK;
+    }
+    if (packing->source->dtype == HEADWISE_I8) {
+        copy_integers(packing, place, matrix->scales + c, c, width, columns);
+        return HEADWISE_OK;
+    }
+    pack_f32(packing, packing->panel, c, width, columns);
+    if (matrix->dtype == HEADWISE_I8)
+        return quantize_panel(packing, place, matrix->scales + c, c, width, columns);
+    return narrow_panel(packing, place, c, width);
+}
+
+/* Memory of the matrix and of packing it. */
+static bool allocate(struct packing *packing, const struct headwise_allocator *allocator) {
+    struct headwise_matrix *matrix = packing->matrix;
+    bool packs = matrix->k > 0 && matrix->n > 0;
+    bool is_i8 = matrix->dtype == HEADWISE_I8;
+    if (matrix->n > 0)
+        matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
+    if (matrix->n > 0 && is_i8)
+        matrix->scales = headwise_alloc(allocator, matrix->bias_bytes);
+    if (packs) {
+        matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
+        packing->rows = headwise_alloc(allocator, packing->buffer_bytes);
+        if (matrix->dtype != HEADWISE_F32)
+            packing->panel = headwise_alloc(allocator, packing->buffer_bytes);
+    }
+    return (matrix->n == 0 || (matrix->bias && (matrix->scales || !is_i8))) &&
+           (!packs ||
+            (matrix->panels && packing->rows && (packing->panel || matrix->dtype == HEADWISE_F32)));
+}
+
+enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
+                                            const struct headwise_kernels *kernels,
+                                            const struct headwise_allocator *allocator,
+                                            const struct headwise_matrix_source *source,
+                                            enum headwise_dtype dtype, int64_t k, int64_t n) {
+    int64_t padded = headwise_matrix_padded(kernels, n);
+    *matrix = (struct headwise_matrix){
+        .dtype = dtype,
+        .k = k,
+        .n = n,
+        .panels_bytes = (size_t)(padded * k) * headwise_dtype_size(dtype),
+        .bias_bytes = (size_t)padded * sizeof(float),
+    };
+    struct packing packing = {matrix, kernels, source,
+                              NULL,   NULL,    (size_t)(k * kernels->nr) * sizeof(float)};
+    enum headwise_status status = HEADWISE_OK;
+    if (!allocate(&packing, allocator))
+        status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a %lld x %lld matrix",
+                               (long long)n, (long long)k);
+    if (status == HEADWISE_OK && n > 0) {
+        memset(matrix->bias, 0, matrix->bias_bytes);
+        if (source->bias)
+            memcpy(matrix->bias, source->bias, (size_t)n * sizeof(float));
+        if (matrix->scales)
+            memset(matrix->scales, 0, matrix->bias_bytes);
+        if (matrix->scales && k > 0)
+            memset(matrix->panels, 0, matrix->panels_bytes);
+    }
+    for (int64_t c = 0; k > 0 && c < n && status == HEADWISE_OK; c += kernels->nr)
+        status = pack_panel(&packing, c);
+    headwise_release(allocator, packing.rows, packing.buffer_bytes);
+    headwise_release(allocator, packing.panel, packing.buffer_bytes);
+    if (status != HEADWISE_OK)
+        headwise_matrix_destroy(matrix, allocator);
+    return status;
+}
