@@ -6,6 +6,7 @@
 #include "attention/ragged.h"
 #include "attention/ragged_tasks.h"
 #include "attention/tasks.h"
+#include "base/error.h"
 #include "tensors/tensor.h"
 
 static void copy_rows(const struct headwise_tensor *dst, int64_t first,
@@ -99,9 +100,7 @@ enum headwise_status headwise_attention_run(headwise_context *context,
         return HEADWISE_OK;
     }
     headwise_attention_plan(&job, call, context->kernels, context->n_threads);
-    enum headwise_status status = headwise_context_grow(context, job.scratch_bytes);
-    if (status != HEADWISE_OK)
-        return status;
+    TRY(headwise_context_grow(context, job.scratch_bytes));
     headwise_attention_bind(&job, context->scratch);
     struct headwise_phase phases[HEADWISE_ATTENTION_PHASES];
     int n_phases = headwise_attention_phases(&job, phases);

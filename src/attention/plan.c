@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/scratch.h"
+#include "context/waking.h"
 
 /* Floats of queries and output state that a task may hold: 4 MB. They pass once per key block,
  * which costs less than to pack the block again: with a quarter of this, one head of 1024 packed
@@ -173,12 +175,9 @@ void headwise_plan_init(struct headwise_plan *plan, const struct headwise_call *
     plan_splits(plan);
     plan_worker(plan);
     plan_shared(plan);
-    int64_t floats;
-    if (plan->worker_floats < 0 || plan->shared_floats < 0 ||
-        !headwise_mul(&floats, plan->worker_floats, n_threads) ||
-        !headwise_sum(&floats, floats, plan->shared_floats) ||
-        !headwise_mul(&plan->scratch_bytes, floats, sizeof(float)))
-        plan->scratch_bytes = -1;
+    int64_t floats = plan->shared_floats;
+    headwise_take(&floats, n_threads, plan->worker_floats);
+    plan->scratch_bytes = headwise_float_bytes(floats);
 }
 
 void headwise_plan_narrow(struct headwise_plan *plan, const struct headwise_call *call) {
@@ -192,5 +191,5 @@ bool headwise_plan_is_tiny(const struct headwise_plan *plan) {
     double keys = fmin((double)call->n_keys, (double)plan->n_parts * HEADWISE_KEY_BLOCK);
     double work = (double)call->batch * (double)call->n_heads * (double)call->n_queries * keys *
                   (double)(call->head_dim + call->value_dim);
-    return work < HEADWISE_TINY_WORK;
+    return headwise_is_tiny(work, HEADWISE_WAKING_ATTENTION);
 }

@@ -81,9 +81,6 @@ static inline struct headwise_span headwise_plan_split(const struct headwise_pla
     return (struct headwise_span){n * split / plan->n_splits, n * (split + 1) / plan->n_splits};
 }
 
-/* Multiply-adds below which waking threads (about 5 us) costs more than it gives. */
-enum { HEADWISE_TINY_WORK = 256 * 1024 };
-
 /* Whether the whole call is too small to wake other threads for. */
 bool headwise_plan_is_tiny(const struct headwise_plan *plan);
 

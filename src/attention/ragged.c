@@ -3,6 +3,7 @@
 
 #include "attention/visibility.h"
 #include "base/alloc.h"
+#include "base/search.h"
 #include "tensors/tensor.h"
 
 int64_t headwise_ragged_work(const struct headwise_call *call, int64_t b) {
@@ -27,19 +28,17 @@ int64_t headwise_ragged_pairs(const struct headwise_call *call) {
     return pairs;
 }
 
+static int64_t first_row(const void *starts, int64_t b) {
+    return ((const int32_t *)starts)[b];
+}
+
 int64_t headwise_ragged_position(const struct headwise_call *call, int64_t row) {
     const int32_t *starts = call->ragged.query_starts;
-    int64_t lo = 0, hi = call->ragged.n_sequences; /* starts[lo] <= row < starts[hi] */
-    if (row < starts[0] || row >= starts[hi])
+    int64_t n = call->ragged.n_sequences;
+    if (row < starts[0] || row >= starts[n])
         return 0;
-    while (hi - lo > 1) {
-        int64_t middle = lo + (hi - lo) / 2;
-        if (starts[middle] <= row)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return headwise_ragged_first_position(call, lo) + row - starts[lo];
+    int64_t b = headwise_find_last(starts, n, first_row, row);
+    return headwise_ragged_first_position(call, b) + row - starts[b];
 }
 
 static void move_rows(struct headwise_tensor *t, int64_t first, int64_t n) {

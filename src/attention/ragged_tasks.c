@@ -6,6 +6,9 @@
 #include "attention/ragged.h"
 #include "attention/tasks.h"
 #include "base/alloc.h"
+#include "base/scratch.h"
+#include "base/search.h"
+#include "context/waking.h"
 
 /* Threads that sequence b is cut into tasks for, as if it were alone on them: twice its share of
  * the work, so that no task is long beside a thread's part of all. Above 1 it is large. */
@@ -66,9 +69,7 @@ void headwise_ragged_plan(struct headwise_attention_job *job, const struct headw
     state->table_floats = floats;
     headwise_take(&floats, 1, shared);
     headwise_take(&floats, job->n_threads, job->worker_stride);
-    if (shared < 0 || job->worker_stride < 0 || floats < 0 ||
-        !headwise_mul(&job->scratch_bytes, floats, sizeof(float)))
-        job->scratch_bytes = -1;
+    job->scratch_bytes = headwise_float_bytes(floats);
 }
 
 /* A sequence at work. */
@@ -168,26 +169,20 @@ void headwise_ragged_bind(struct headwise_attention_job *job, float *scratch) {
     job->workers = job->shared + shared;
 }
 
-/* The last of n entries that begins at or before index: the one it belongs to. */
-static const struct headwise_ragged_entry *find_entry(const struct headwise_attention_job *job,
-                                                      int64_t n, int64_t index, bool by_tile) {
-    const struct headwise_ragged_entry *entries = job->ragged.entries;
-    int64_t lo = 0, hi = n;
-    while (hi - lo > 1) {
-        int64_t middle = lo + (hi - lo) / 2;
-        if ((by_tile ? entries[middle].first_tile : entries[middle].first_task) <= index)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return &entries[lo];
+static int64_t first_task(const void *entries, int64_t e) {
+    return ((const struct headwise_ragged_entry *)entries)[e].first_task;
+}
+
+static int64_t first_tile(const void *entries, int64_t e) {
+    return ((const struct headwise_ragged_entry *)entries)[e].first_tile;
 }
 
 static void attend_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     struct sequence sequence;
-    const struct headwise_ragged_entry *entry =
-        find_entry(job, job->plan.call->ragged.n_sequences, index, false);
+    const struct headwise_ragged_entry *entries = job->ragged.entries;
+    const struct headwise_ragged_entry *entry = &entries[headwise_find_last(
+        entries, job->plan.call->ragged.n_sequences, first_task, index)];
     open_sequence(&sequence, job, entry);
     const struct headwise_plan *plan = &sequence.job.plan;
     int64_t first = (index - entry->first_task) * entry->step;
@@ -204,7 +199,9 @@ static void attend_task(void *arg, int64_t index, int worker) {
 static void join_task(void *arg, int64_t index, int worker) {
     const struct headwise_attention_job *job = arg;
     struct sequence sequence;
-    const struct headwise_ragged_entry *entry = find_entry(job, job->ragged.n_large, index, true);
+    const struct headwise_ragged_entry *entries = job->ragged.entries;
+    const struct headwise_ragged_entry *entry =
+        &entries[headwise_find_last(entries, job->ragged.n_large, first_tile, index)];
     open_sequence(&sequence, job, entry);
     if (sequence.job.plan.n_splits > 1)
         headwise_join_task(&sequence.job, index - entry->first_tile, worker);
@@ -224,5 +221,5 @@ int headwise_ragged_phases(const struct headwise_attention_job *job,
 bool headwise_ragged_is_tiny(const struct headwise_attention_job *job) {
     const struct headwise_call *call = job->plan.call;
     double columns = (double)call->n_heads * (double)(call->head_dim + call->value_dim);
-    return (double)job->ragged.work * columns < HEADWISE_TINY_WORK;
+    return headwise_is_tiny((double)job->ragged.work * columns, HEADWISE_WAKING_ATTENTION);
 }

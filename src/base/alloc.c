@@ -1,3 +1,4 @@
+/* Takes memory from the caller's allocator, or from the system. */
 #define _GNU_SOURCE /* MADV_HUGEPAGE */
 #include "base/alloc.h"
 

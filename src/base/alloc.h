@@ -32,22 +32,6 @@ static inline int64_t headwise_max(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Takes room for rows * columns floats in a plan of *total floats, and returns where it begins, a
- * multiple of HEADWISE_ALIGNMENT. *total becomes -1 where the sum overflows, and stays so. */
-static inline int64_t headwise_take(int64_t *total, int64_t rows, int64_t columns) {
-    int64_t at = *total;
-    int64_t floats;
-    if (at < 0 || !headwise_mul(&floats, rows, columns) || floats > INT64_MAX / 8 ||
-        !headwise_sum(total, at, headwise_round_up(floats, HEADWISE_ALIGNMENT / 4)))
-        *total = -1;
-    return at;
-}
-
-/* An odd multiple of 16 floats, at least n: rows so far apart start in different cache sets. */
-static inline int64_t headwise_odd_stride(int64_t n) {
-    return (((n + 15) / 16) | 1) * 16;
-}
-
 /* size_bytes aligned to HEADWISE_ALIGNMENT, or NULL; 0 bytes give NULL too. */
 void *headwise_alloc(const struct headwise_allocator *allocator, size_t size_bytes);
 

@@ -1,3 +1,4 @@
+/* Keeps the error text of each thread. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -9,4 +9,12 @@
 enum headwise_status headwise_fail(enum headwise_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Returns from the calling function with the status of an expression that is not HEADWISE_OK. */
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        enum headwise_status try_status = (expression);                                            \
+        if (try_status != HEADWISE_OK)                                                             \
+            return try_status;                                                                     \
+    } while (0)
+
 #endif

@@ -1,7 +1,11 @@
 /* New rows on their way into the panels of a cache. */
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/scratch.h"
+#include "base/search.h"
 #include "base/sequences.h"
 #include "cache/cache.h"
+#include "context/waking.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 
@@ -144,19 +148,16 @@ static int64_t count_pieces(const struct headwise_cache_append *append) {
     return first_piece(append, count_entries(append)) - first_piece(append, 0);
 }
 
+static int64_t start_of_pieces(const void *append, int64_t b) {
+    return first_piece(append, b);
+}
+
 /* The entry that piece number index belongs to; index becomes its number in the entry. */
 static int64_t locate_piece(const struct headwise_cache_append *append, int64_t *index) {
-    int64_t lo = 0, hi = count_entries(append);
     *index += first_piece(append, 0);
-    while (hi - lo > 1) {
-        int64_t middle = lo + (hi - lo) / 2;
-        if (first_piece(append, middle) <= *index)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    *index -= first_piece(append, lo);
-    return lo;
+    int64_t b = headwise_find_last(append, count_entries(append), start_of_pieces, *index);
+    *index -= first_piece(append, b);
+    return b;
 }
 
 static void append_task(void *arg, int64_t index, int worker) {
@@ -190,14 +191,12 @@ struct headwise_phase headwise_cache_append_phase(const struct headwise_cache_ap
     return (struct headwise_phase){tasks, append_task, (void *)(uintptr_t)append};
 }
 
-/* Elements below which waking threads (about 5 us) costs more than it gives. */
-enum { TINY_ELEMENTS = 32 * 1024 };
-
 bool headwise_cache_append_is_tiny(const struct headwise_cache_append *append) {
     const headwise_cache *cache = append->cache;
     double rows = (double)(rows_before(append, count_entries(append)) - rows_before(append, 0));
-    return rows * (double)cache->n_kv_heads * (double)(cache->head_dim + cache->value_dim) <
-           TINY_ELEMENTS;
+    return headwise_is_tiny(rows * (double)cache->n_kv_heads *
+                                (double)(cache->head_dim + cache->value_dim),
+                            HEADWISE_WAKING_APPENDING);
 }
 
 void headwise_cache_commit(const struct headwise_cache_append *append) {
@@ -209,14 +208,10 @@ void headwise_cache_commit(const struct headwise_cache_append *append) {
 
 enum headwise_status headwise_cache_append_run(headwise_context *context,
                                                struct headwise_cache_append *append) {
-    int64_t floats, bytes = -1;
+    int64_t floats = 0;
     append->worker_floats = headwise_cache_append_floats(append->cache);
-    if (append->worker_floats >= 0 &&
-        headwise_mul(&floats, append->worker_floats, context->n_threads))
-        headwise_mul(&bytes, floats, sizeof(float));
-    enum headwise_status status = headwise_context_grow(context, bytes);
-    if (status != HEADWISE_OK)
-        return status;
+    headwise_take(&floats, context->n_threads, append->worker_floats);
+    TRY(headwise_context_grow(context, headwise_float_bytes(floats)));
     append->scratch = context->scratch;
     headwise_cache_append_open(append);
     struct headwise_phase phase = headwise_cache_append_phase(append);

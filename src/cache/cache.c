@@ -1,32 +1,23 @@
+/* Measures and creates caches. */
 #include "cache/cache.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-
-/* A byte count of a layout, 0 or more; -1 once something overflowed. */
-static int64_t take_bytes(int64_t *total, int64_t rows, int64_t columns, int64_t size) {
-    int64_t at = *total;
-    int64_t bytes;
-    if (at < 0 || !headwise_mul(&bytes, rows, columns) || !headwise_mul(&bytes, bytes, size) ||
-        bytes > INT64_MAX - HEADWISE_ALIGNMENT ||
-        !headwise_sum(total, at, headwise_round_up(bytes, HEADWISE_ALIGNMENT)))
-        *total = -1;
-    return at;
-}
+#include "base/scratch.h"
 
 static void measure_block(struct headwise_cache *cache) {
     struct headwise_cache_layout *layout = &cache->layout;
     int64_t size = (int64_t)headwise_dtype_size(cache->dtype);
     int64_t value_columns = headwise_round_up(cache->value_dim, cache->kernels->nr_min);
     int64_t total = 0;
-    take_bytes(&total, HEADWISE_KEY_BLOCK, cache->head_dim, size);
-    layout->key_scales =
-        take_bytes(&total, HEADWISE_KEY_BLOCK, headwise_cache_groups(cache, cache->head_dim), 4);
-    layout->values = take_bytes(&total, HEADWISE_KEY_BLOCK, value_columns, size);
-    layout->value_scales =
-        take_bytes(&total, HEADWISE_KEY_BLOCK, headwise_cache_groups(cache, cache->value_dim), 4);
+    headwise_take_bytes(&total, HEADWISE_KEY_BLOCK, cache->head_dim, size);
+    layout->key_scales = headwise_take_bytes(&total, HEADWISE_KEY_BLOCK,
+                                             headwise_cache_groups(cache, cache->head_dim), 4);
+    layout->values = headwise_take_bytes(&total, HEADWISE_KEY_BLOCK, value_columns, size);
+    layout->value_scales = headwise_take_bytes(&total, HEADWISE_KEY_BLOCK,
+                                               headwise_cache_groups(cache, cache->value_dim), 4);
     layout->head_bytes = total;
     if (total < 0 || !headwise_mul(&layout->block_bytes, total, cache->n_kv_heads))
         layout->block_bytes = -1;
@@ -61,15 +52,15 @@ static enum headwise_status measure(struct headwise_cache *cache, struct places 
     measure_block(cache);
     if (!fits || cache->layout.block_bytes < 0)
         total = -1;
-    take_bytes(&total, 1, sizeof *cache, 1);
-    places->lengths = take_bytes(&total, cache->n_sequences, sizeof(int64_t), 1);
-    places->held_from = take_bytes(&total, cache->n_sequences, sizeof(int64_t), 1);
-    places->table = take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
-    places->new_table = take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
-    places->new_lengths = take_bytes(&total, cache->n_sequences, sizeof(int64_t), 2);
-    places->owners = take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
-    places->unclean = take_bytes(&total, cache->n_blocks, cache->n_kv_heads, 1);
-    places->data = take_bytes(&total, cache->n_blocks, cache->layout.block_bytes, 1);
+    headwise_take_bytes(&total, 1, sizeof *cache, 1);
+    places->lengths = headwise_take_bytes(&total, cache->n_sequences, sizeof(int64_t), 1);
+    places->held_from = headwise_take_bytes(&total, cache->n_sequences, sizeof(int64_t), 1);
+    places->table = headwise_take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
+    places->new_table = headwise_take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
+    places->new_lengths = headwise_take_bytes(&total, cache->n_sequences, sizeof(int64_t), 2);
+    places->owners = headwise_take_bytes(&total, cache->n_blocks, sizeof(int64_t), 1);
+    places->unclean = headwise_take_bytes(&total, cache->n_blocks, cache->n_kv_heads, 1);
+    places->data = headwise_take_bytes(&total, cache->n_blocks, cache->layout.block_bytes, 1);
     if (total < 0 || total > PTRDIFF_MAX)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "cache: its size overflows");
     cache->total_bytes = (size_t)total;
@@ -96,19 +87,16 @@ enum headwise_status headwise_cache_measure(size_t *bytes, const headwise_contex
                                             const struct headwise_cache_config *config) {
     struct headwise_cache cache = describe(context, config);
     struct places places;
-    enum headwise_status status = measure(&cache, &places);
-    if (status == HEADWISE_OK)
-        *bytes = cache.total_bytes;
-    return status;
+    TRY(measure(&cache, &places));
+    *bytes = cache.total_bytes;
+    return HEADWISE_OK;
 }
 
 enum headwise_status headwise_cache_build(headwise_cache **cache, const headwise_context *context,
                                           const struct headwise_cache_config *config) {
     struct headwise_cache described = describe(context, config);
     struct places places;
-    enum headwise_status status = measure(&described, &places);
-    if (status != HEADWISE_OK)
-        return status;
+    TRY(measure(&described, &places));
     char *memory = headwise_alloc(&context->allocator, described.total_bytes);
     if (!memory)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "cache: no memory for %zu bytes",

@@ -142,7 +142,7 @@ void headwise_cache_store_key(headwise_cache *cache, int64_t sequence, int64_t h
 void headwise_cache_store_value(headwise_cache *cache, int64_t sequence, int64_t head,
                                 int64_t position, const void *row, const float *scales);
 
-/* The same rows as f32. */
+/* One such row as f32. */
 void headwise_cache_read_key(const headwise_cache *cache, float *row, int64_t sequence,
                              int64_t head, int64_t position);
 void headwise_cache_read_value(const headwise_cache *cache, float *row, int64_t sequence,

@@ -1,3 +1,4 @@
+/* Writes a sequence of a cache as bytes, checks such bytes, and reads them back. */
 #include "cache/save.h"
 
 #include <string.h>
@@ -189,11 +190,8 @@ enum headwise_status headwise_saved_check(struct headwise_saved_rows *rows, cons
         return headwise_fail(HEADWISE_ERR_FORMAT, "%s: %zu bytes, less than the header's %zu",
                              where, size_bytes, sizeof header);
     memcpy(&header, buffer, sizeof header);
-    enum headwise_status status = check_form(where, &header, size_bytes);
-    if (status == HEADWISE_OK)
-        status = check_sizes(where, cache, &header);
-    if (status != HEADWISE_OK)
-        return status;
+    TRY(check_form(where, &header, size_bytes));
+    TRY(check_sizes(where, cache, &header));
     *rows = (struct headwise_saved_rows){header.length, header.dropped_from, header.dropped_to};
     if (!rows_are_sound(rows))
         return headwise_fail(HEADWISE_ERR_FORMAT,

@@ -1,3 +1,4 @@
+/* Correlates the maps of heads, a block of queries at a time. */
 #include "heads/correlation.h"
 
 #include <math.h>
@@ -6,10 +7,10 @@
 #include "attention/visibility.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/scratch.h"
 #include "context/parallel.h"
 #include "heads/float64.h"
 #include "headwise/attention.h"
-#include "tensors/tensor.h"
 
 /* Floats of weights, and of scores, that a block of queries may take: 4 MB each. The number of
  * threads plays no part: blocks are an order of summation. */
@@ -144,14 +145,15 @@ enum headwise_status headwise_map_correlate(struct headwise_map_job *job, double
     const struct headwise_allocator *allocator = &job->context->allocator;
     int64_t row_floats = headwise_max(call->batch * call->n_heads * call->n_keys, 1);
     int64_t block_rows = headwise_max(1, headwise_min(BLOCK_FLOATS / row_floats, call->n_queries));
-    int64_t heads = call->n_heads, at_scores, at_y, at_offsets, at_products, total = 0, bytes;
+    int64_t heads = call->n_heads, at_scores, at_y, at_offsets, at_products, total = 0;
     headwise_take(&total, block_rows, row_floats);
     at_scores = headwise_take(&total, block_rows, row_floats);
     at_y = headwise_take(&total, block_rows, call->batch * heads);
     at_offsets = headwise_take(&total, call->batch, 2);
     at_products = headwise_take(&total, heads + 1, 2 * heads);
     float *memory = NULL;
-    if (total >= 0 && headwise_mul(&bytes, total, sizeof(float)))
+    int64_t bytes = headwise_float_bytes(total);
+    if (bytes >= 0)
         memory = headwise_alloc(allocator, (size_t)bytes);
     if (!memory)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "map_correlation: out of memory");

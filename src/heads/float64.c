@@ -1,3 +1,4 @@
+/* Sums f32 products in float64, in one order. */
 #include "heads/float64.h"
 
 enum { LANES = 8 };

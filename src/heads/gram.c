@@ -1,3 +1,4 @@
+/* Sums inner products of the contributions of heads, and reads norms and shares off them. */
 #include "heads/gram.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Proposes an order in which to prune heads, and twins to merge them into. */
 #include <math.h>
 
 #include "base/error.h"

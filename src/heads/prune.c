@@ -1,9 +1,11 @@
+/* Builds the layer that is left when heads are pruned. */
 #include "heads/prune.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/scratch.h"
 
 /* What stays of a layer, and its weights while the new one is made from them. */
 struct rest {
@@ -111,11 +113,12 @@ static size_t place_weights(struct rest *rest, const struct headwise_allocator *
                  {&rest->scales_v, 1, v},
                  {&rest->row, 1, widest}};
     enum { N_PARTS = sizeof parts / sizeof parts[0] };
-    int64_t total = 0, at[N_PARTS], bytes = 0;
+    int64_t total = 0, at[N_PARTS];
     for (int i = 0; i < N_PARTS; i++)
         at[i] = headwise_take(&total, parts[i].rows, parts[i].columns);
     *memory = NULL;
-    if (total >= 0 && headwise_mul(&bytes, total, sizeof(float)))
+    int64_t bytes = headwise_float_bytes(total);
+    if (bytes >= 0)
         *memory = headwise_alloc(allocator, (size_t)bytes);
     for (int i = 0; *memory && i < N_PARTS; i++)
         *parts[i].at = *memory + at[i];

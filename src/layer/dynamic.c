@@ -1,9 +1,9 @@
+/* Multiplies rows that are rounded to integers on the way. */
 #include "layer/dynamic.h"
 
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/alloc.h"
+#include "base/scratch.h"
 #include "kernels/dot.h"
 #include "kernels/panel.h"
 

@@ -1,9 +1,11 @@
+/* Lays out a layer's call in scratch, and runs its phases. */
 #include "layer/forward.h"
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
+#include "base/scratch.h"
+#include "context/waking.h"
 
 /* Whether row number b * size[2] + r of the flattened tensor lies at that many row strides. */
 static bool is_flat_f32(const struct headwise_tensor *t) {
@@ -79,9 +81,7 @@ static void map_keys(struct headwise_forward *forward, struct scratch_map *map, 
         return;
     int64_t floats = headwise_cache_append_floats(forward->append.cache);
     forward->append.worker_floats = floats;
-    map->append = headwise_take(&map->total, n_threads, headwise_max(floats, 0));
-    if (floats < 0)
-        map->total = -1;
+    map->append = headwise_take(&map->total, n_threads, floats);
 }
 
 static void map_queries(struct headwise_forward *forward, struct scratch_map *map) {
@@ -211,9 +211,6 @@ static void bind_scratch(struct headwise_forward *forward, const struct scratch_
         headwise_projection_plan(&forward->output, n_threads);
 }
 
-/* Multiply-adds below which waking threads costs more than it gives. */
-enum { TINY_WORK = 512 * 1024 };
-
 static bool is_tiny(const struct headwise_forward *forward) {
     const headwise_mha *mha = forward->mha;
     const struct headwise_call *call = forward->call;
@@ -224,7 +221,7 @@ static bool is_tiny(const struct headwise_forward *forward) {
         work += keys * (double)(call->batch * forward->n_key_rows);
     if (forward->has_queries)
         work += queries * (double)(call->batch * call->n_queries);
-    return work < TINY_WORK &&
+    return headwise_is_tiny(work, HEADWISE_WAKING_PROJECTION) &&
            (!forward->has_output || headwise_attention_is_tiny(&forward->attention));
 }
 
@@ -276,12 +273,7 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
                                       struct headwise_call *call) {
     struct headwise_forward forward = make_forward(context, mha, io, call);
     struct scratch_map map = map_scratch(&forward, context->n_threads);
-    int64_t bytes;
-    if (map.total < 0 || !headwise_mul(&bytes, map.total, sizeof(float)))
-        bytes = -1;
-    enum headwise_status status = headwise_context_grow(context, bytes);
-    if (status != HEADWISE_OK)
-        return status;
+    TRY(headwise_context_grow(context, headwise_float_bytes(map.total)));
     bind_scratch(&forward, &map, context->scratch, context->n_threads);
     if (forward.has_output)
         headwise_attention_bind(&forward.attention, (float *)context->scratch + map.attention);

@@ -77,7 +77,7 @@ static void output_task(void *arg, int64_t index, int worker) {
     headwise_projection_run(&forward->output, index, worker);
 }
 
-/* The same where head outputs are rounded: by the scale of the row of all heads, as for y. */
+/* Contributions where head outputs are rounded: by the scale of the row of all heads, as for y. */
 static void contribute_dynamic(const struct headwise_forward *forward, int64_t b, int64_t h,
                                int64_t first, int64_t m, float *scratch, float *out) {
     const struct headwise_kernels *kernels = forward->kernels;

@@ -1,3 +1,4 @@
+/* Normalizes and rotates the heads of projected rows. */
 #include "layer/head_rows.h"
 
 #include "attention/ragged.h"

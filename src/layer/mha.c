@@ -1,3 +1,4 @@
+/* Builds layers from checked configs. */
 #include "layer/mha.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,5 @@
+/* Cuts projections into tasks, and runs them. */
 #include "layer/project.h"
-
-#include <string.h>
 
 #include "base/alloc.h"
 #include "kernels/panel.h"
@@ -173,7 +172,7 @@ static void run_panel(const struct work *work, const struct headwise_projection_
     } while (t < slice->end);
 }
 
-/* The same for layers that round x, in the slice's one pass. */
+/* n columns of an output of a layer that rounds x, in the slice's one pass. */
 static void run_dynamic_panel(const struct work *work,
                               const struct headwise_projection_output *output, int64_t c,
                               int64_t n) {

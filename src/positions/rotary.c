@@ -1,3 +1,4 @@
+/* Builds rotary tables, with the scalings that models use. */
 #include "positions/rotary.h"
 
 #include <math.h>

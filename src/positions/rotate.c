@@ -1,15 +1,19 @@
+/* Rotates the rows of a tensor by their positions. */
 #include "positions/rotate.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/scratch.h"
 #include "context/parallel.h"
+#include "context/waking.h"
 #include "positions/rotary.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 
-/* Rows per task, and elements below which waking threads costs more than it gives. */
-enum { TASK_ROWS = 64, TINY_ELEMENTS = 64 * 1024 };
+/* Rows per task. */
+enum { TASK_ROWS = 64 };
 
 /* All heads of one row straight from x to y. */
 static void rotate_f32(const struct headwise_rotation *rotation, int64_t b, int64_t r,
@@ -61,19 +65,18 @@ static void rotate_task(void *arg, int64_t index, int worker) {
 enum headwise_status headwise_rotation_run(headwise_context *context,
                                            struct headwise_rotation *rotation) {
     const struct headwise_tensor *x = &rotation->x;
-    int64_t bytes = 0;
-    headwise_take(&bytes, 1, x->size[3]);
-    rotation->scratch_stride = bytes;
-    if (bytes < 0 || !headwise_mul(&bytes, bytes, context->n_threads * (int64_t)sizeof(float)))
-        bytes = -1;
-    enum headwise_status status = headwise_context_grow(context, bytes);
-    if (status != HEADWISE_OK)
-        return status;
+    int64_t row = 0, floats = 0;
+    headwise_take(&row, 1, x->size[3]);
+    headwise_take(&floats, context->n_threads, row);
+    TRY(headwise_context_grow(context, headwise_float_bytes(floats)));
+    rotation->scratch_stride = row;
     rotation->kernels = context->kernels;
     rotation->scratch = context->scratch;
     rotation->row_blocks = headwise_ceil_div(x->size[2], TASK_ROWS);
     struct headwise_phase phase = {x->size[0] * rotation->row_blocks, rotate_task, rotation};
     double elements = (double)x->size[0] * (double)x->size[1] * (double)x->size[2];
-    headwise_parallel_run(context, &phase, 1, elements * (double)x->size[3] < TINY_ELEMENTS);
+    headwise_parallel_run(
+        context, &phase, 1,
+        headwise_is_tiny(elements * (double)x->size[3], HEADWISE_WAKING_ROTATION));
     return HEADWISE_OK;
 }

@@ -1,3 +1,4 @@
+/* Fills tables that models add by position: ALiBi, T5, sinusoids. */
 #include "positions/tables.h"
 
 #include "positions/exact.h"

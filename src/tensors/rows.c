@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "tensors/tensor.h"
 
 void headwise_row_to_f32(const struct headwise_kernels *kernels, float *dst,

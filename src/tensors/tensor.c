@@ -1,3 +1,4 @@
+/* Element types, and views of the two usual forms of memory. */
 #include "tensors/tensor.h"
 
 size_t headwise_dtype_size(enum headwise_dtype dtype) {
