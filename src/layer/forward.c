@@ -96,8 +96,8 @@ static void map_output(struct headwise_forward *forward, struct scratch_map *map
     int64_t rows = call->batch * call->n_queries;
     bool y_direct = is_flat_f32(&forward->y.tensor) && mha->d_out % forward->kernels->nr_min == 0;
     take_view(&forward->y, y_direct, padded_stride(forward, &mha->o), &map->total);
-    forward->context_stride = headwise_odd_stride(mha->n_heads * mha->value_dim);
-    map->heads = headwise_take(&map->total, rows, forward->context_stride);
+    forward->heads_stride = headwise_odd_stride(mha->n_heads * mha->value_dim);
+    map->heads = headwise_take(&map->total, rows, forward->heads_stride);
     map->attention =
         headwise_take(&map->total, 1, forward->attention.scratch_bytes / (int64_t)sizeof(float));
     if (forward->attention.scratch_bytes < 0)
@@ -177,12 +177,12 @@ static void bind_output(struct headwise_forward *forward, const struct scratch_m
     place_view(&forward->y, scratch);
     forward->heads = scratch + map->heads;
     call->y = heads_view(forward->heads, call->batch, call->n_heads, call->n_queries,
-                         call->value_dim, forward->context_stride);
+                         call->value_dim, forward->heads_stride);
     forward->output = (struct headwise_projection){
         .kernels = forward->kernels,
         .dot = forward->dot,
         .x = forward->heads,
-        .x_stride = forward->context_stride,
+        .x_stride = forward->heads_stride,
         .m = call->batch * call->n_queries,
         .k = mha->o.k,
         .scratch = forward->worker_scratch,
@@ -261,10 +261,10 @@ static void clear_outside(const struct headwise_forward *forward) {
     const int32_t *starts = call->ragged.query_starts;
     if (!starts || !forward->has_output)
         return;
-    size_t row_bytes = (size_t)forward->context_stride * sizeof(float);
+    size_t row_bytes = (size_t)forward->heads_stride * sizeof(float);
     int64_t end = starts[call->ragged.n_sequences];
     memset(forward->heads, 0, (size_t)starts[0] * row_bytes);
-    memset(forward->heads + end * forward->context_stride, 0,
+    memset(forward->heads + end * forward->heads_stride, 0,
            (size_t)(call->n_queries - end) * row_bytes);
 }
 

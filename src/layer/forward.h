@@ -41,8 +41,8 @@ struct headwise_forward {
     struct headwise_head_rows q_rows, k_rows; /* data NULL: nothing to be done to them */
     struct headwise_attention_job attention;  /* has_output */
     struct headwise_cache_append append;
-    int64_t q_stride, k_stride, v_stride, context_stride;
-    float *heads;               /* concatenated head outputs, rows of context_stride floats */
+    int64_t q_stride, k_stride, v_stride, heads_stride;
+    float *heads;               /* concatenated head outputs, rows of heads_stride floats */
     float *worker_scratch;      /* of projections and contributions */
     struct headwise_held *held; /* what projections hold there */
 };

@@ -83,7 +83,7 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
     const struct headwise_kernels *kernels = forward->kernels;
     const struct headwise_call *call = forward->call;
     const struct headwise_matrix *o = &forward->mha->o;
-    int64_t stride = forward->context_stride, dim = call->value_dim;
+    int64_t stride = forward->heads_stride, dim = call->value_dim;
     float *tile = scratch + headwise_dynamic_floats(kernels);
     const struct headwise_dynamic dynamic = {
         .kernels = kernels,
@@ -125,7 +125,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     int64_t first = index % blocks * TASK_ROWS;
     int64_t m = headwise_min(TASK_ROWS, call->n_queries - first);
     float *tile = forward->worker_scratch + worker * headwise_projection_floats(kernels);
-    const float *heads = forward->heads + (b * call->n_queries + first) * forward->context_stride +
+    const float *heads = forward->heads + (b * call->n_queries + first) * forward->heads_stride +
                          h * call->value_dim;
     float *out =
         call->probe.contributions + ((b * call->n_heads + h) * call->n_queries + first) * o->n;
@@ -142,7 +142,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
                                                     .t = h * call->value_dim,
                                                     .k = call->value_dim,
                                                     .ends = true};
-        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->context_stride, 1, m,
+        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->heads_stride, 1, m,
                                  NULL);
         for (int64_t r = 0; r < m; r++)
             memcpy(out + r * o->n + c, tile + r * width, bytes);
