@@ -30,6 +30,8 @@ static void contribute_task(void *arg, int64_t h, int worker) {
     const headwise_mha *mha = job->mha;
     const struct headwise_matrix *o = &mha->o;
     float *out = job->contributions + h * job->rows * job->stride;
+    const struct headwise_matrix_input input = {job->heads + h * job->queries * mha->value_dim,
+                                                mha->value_dim, 1, job->rows};
     (void)worker;
     for (int64_t c = 0, n; c < o->n; c += n) {
         n = headwise_whole_panels(job->kernels, o->n, c);
@@ -39,9 +41,7 @@ static void contribute_task(void *arg, int64_t h, int worker) {
                                                     .t = h * mha->value_dim,
                                                     .k = mha->value_dim,
                                                     .ends = true};
-        headwise_matrix_multiply(&slice, job->kernels, out + c, job->stride,
-                                 job->heads + h * job->queries * mha->value_dim, mha->value_dim, 1,
-                                 job->rows, NULL);
+        headwise_matrix_multiply(&slice, job->kernels, out + c, job->stride, &input, NULL);
     }
 }
 

@@ -127,6 +127,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     float *tile = forward->worker_scratch + worker * headwise_projection_floats(kernels);
     const float *heads = forward->heads + (b * call->n_queries + first) * forward->heads_stride +
                          h * call->value_dim;
+    const struct headwise_matrix_input input = {heads, forward->heads_stride, 1, m};
     float *out =
         call->probe.contributions + ((b * call->n_heads + h) * call->n_queries + first) * o->n;
     if (o->dynamic) {
@@ -142,8 +143,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
                                                     .t = h * call->value_dim,
                                                     .k = call->value_dim,
                                                     .ends = true};
-        headwise_matrix_multiply(&slice, kernels, tile, width, heads, forward->heads_stride, 1, m,
-                                 NULL);
+        headwise_matrix_multiply(&slice, kernels, tile, width, &input, NULL);
         for (int64_t r = 0; r < m; r++)
             memcpy(out + r * o->n + c, tile + r * width, bytes);
     }

@@ -55,8 +55,7 @@ void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
 
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
-                              const float *x, int64_t x_stride, int x_rows, int64_t m,
-                              float *buffer) {
+                              const struct headwise_matrix_input *input, float *buffer) {
     const struct headwise_matrix *matrix = slice->matrix;
     int64_t width = headwise_min(slice->n, kernels->nr);
     int64_t at = matrix->k * slice->c + slice->t * width;
@@ -69,14 +68,14 @@ void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                                        .scales = scales};
     headwise_project_fn *project = kernels->project[matrix->dtype];
     if (!buffer || matrix->dtype == HEADWISE_F32) {
-        project(y, y_stride, x, x_stride, x_rows, &columns, m, slice->n, slice->k, slice->resume,
-                bias);
+        project(y, y_stride, input->x, input->stride, input->row_panel, &columns, input->m,
+                slice->n, slice->k, slice->resume, bias);
         return;
     }
     const struct headwise_columns wide = {.data = buffer, .row_stride = width};
     widen(matrix, kernels, buffer, at, slice->k * width);
-    kernels->project[HEADWISE_F32](y, y_stride, x, x_stride, x_rows, &wide, m, width, slice->k,
-                                   slice->resume, scales ? NULL : bias);
+    kernels->project[HEADWISE_F32](y, y_stride, input->x, input->stride, input->row_panel, &wide,
+                                   input->m, width, slice->k, slice->resume, scales ? NULL : bias);
     if (scales) /* no inputs more: the end alone */
-        project(y, y_stride, x, x_stride, 1, &columns, m, width, 0, true, bias);
+        project(y, y_stride, input->x, input->stride, 1, &columns, input->m, width, 0, true, bias);
 }

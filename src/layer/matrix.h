@@ -57,12 +57,19 @@ struct headwise_matrix_slice {
     const float *bias; /* of column c on, or NULL */
 };
 
-/* y = that part for m rows of x, in row panels of x_rows (kernels.h). buffer: k rows of the one
- * panel as f32, or NULL: panels are read as they are, which is better for few rows, and x_rows
+/* m rows of x, stride floats apart, in row panels of row_panel rows (kernels.h). */
+struct headwise_matrix_input {
+    const float *x;
+    int64_t stride;
+    int row_panel;
+    int64_t m;
+};
+
+/* y = that part for the rows of an input. buffer: k rows of the one
+ * panel as f32, or NULL: panels are read as they are, which is better for few rows, and row_panel
  * is 1. The bits are the same. */
 void headwise_matrix_multiply(const struct headwise_matrix_slice *slice,
                               const struct headwise_kernels *kernels, float *y, int64_t y_stride,
-                              const float *x, int64_t x_stride, int x_rows, int64_t m,
-                              float *buffer);
+                              const struct headwise_matrix_input *input, float *buffer);
 
 #endif

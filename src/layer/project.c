@@ -164,9 +164,10 @@ static void run_panel(const struct work *work, const struct headwise_projection_
     do { /* once without inputs: the bias */
         int64_t k = headwise_min(slice->step, slice->end - t);
         const struct headwise_matrix_slice part = part_of(work, matrix, c, n, t, k);
+        const struct headwise_matrix_input input = {x, slice->stride, slice->a_rows, work->m};
         headwise_matrix_multiply(&part, projection->kernels,
-                                 output->y + work->row * output->y_stride + c, output->y_stride, x,
-                                 slice->stride, slice->a_rows, work->m, slice->buffer);
+                                 output->y + work->row * output->y_stride + c, output->y_stride,
+                                 &input, slice->buffer);
         x += slice->pass_floats;
         t += k;
     } while (t < slice->end);
