@@ -22,10 +22,7 @@ static float element(const struct headwise_kernels *kernels, const struct headwi
         return ((const float *)matrix->panels)[at];
     if (matrix->dtype == HEADWISE_I8)
         return (float)((const int8_t *)matrix->panels)[at];
-    if (matrix->dtype == HEADWISE_F16)
-        kernels->widen_f16(&x, (const uint16_t *)matrix->panels + at, 1);
-    else
-        kernels->widen_bf16(&x, (const uint16_t *)matrix->panels + at, 1);
+    kernels->widen[matrix->dtype](&x, (const uint16_t *)matrix->panels + at, 1);
     return x;
 }
 
