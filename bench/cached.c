@@ -56,7 +56,8 @@ enum headwise_status bench_cached_run(struct bench_call *call) {
     enum headwise_status status = HEADWISE_OK;
     for (int64_t r = 0; r < n_rows && status == HEADWISE_OK; r += call->chunk)
         status = run_chunk(call, length, r, n_rows - r < call->chunk ? n_rows - r : call->chunk);
-    for (int64_t b = 0; b < headwise_cache_n_sequences(call->cache) && status == HEADWISE_OK; b++)
+    for (int64_t b = 0;
+         b < headwise_cache_describe(call->cache)->n_sequences && status == HEADWISE_OK; b++)
         status = headwise_cache_truncate(call->cache, b, length);
     return status;
 }

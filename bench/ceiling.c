@@ -50,7 +50,7 @@ static void read_task(void *arg, int64_t index, int worker) {
 
 /* Seconds of the fastest round. */
 static double fastest(headwise_context *context, headwise_task_fn *task, struct job *job) {
-    struct headwise_phase phase = {headwise_context_threads(context), task, job};
+    struct headwise_phase phase = {headwise_context_describe(context)->n_threads, task, job};
     double best_s = 0;
     for (int round = 0; round < ROUNDS; round++) {
         double begin_s = seconds_now();
@@ -65,11 +65,11 @@ static double fastest(headwise_context *context, headwise_task_fn *task, struct 
 double bench_ceiling_fma(headwise_context *context) {
     enum { MOST_THREADS = 1024 };
     static double best[HEADWISE_ISA_NEON + 1][MOST_THREADS + 1];
-    int n_threads = headwise_context_threads(context);
-    struct job job = {.tier = tiers[headwise_context_isa(context)]};
+    int n_threads = headwise_context_describe(context)->n_threads;
+    struct job job = {.tier = tiers[headwise_context_describe(context)->isa]};
     double s = fastest(context, fma_task, &job);
     double rate = (double)job.tier->operations * FMA_ROUNDS * n_threads / s / 1e9;
-    double *kept = &best[headwise_context_isa(context)][n_threads];
+    double *kept = &best[headwise_context_describe(context)->isa][n_threads];
     *kept = rate > *kept ? rate : *kept;
     return *kept;
 }
@@ -88,11 +88,11 @@ static bool grow_buffer(int64_t floats) {
 }
 
 double bench_ceiling_read(headwise_context *context, double size_bytes) {
-    int n_threads = headwise_context_threads(context);
+    int n_threads = headwise_context_describe(context)->n_threads;
     int64_t floats = (int64_t)(size_bytes / sizeof(float));
     int64_t part = headwise_round_up(headwise_ceil_div(floats, n_threads), BENCH_READ_STEP);
     struct job job = {
-        .tier = tiers[headwise_context_isa(context)],
+        .tier = tiers[headwise_context_describe(context)->isa],
         .n = part,
         .passes = (int)headwise_ceil_div(FLOATS_PER_ROUND, part),
     };

@@ -38,8 +38,9 @@ static double difference(void) {
 }
 
 static void print_size(const headwise_mha *layer, const char *rest) {
-    printf("%-4s %.1f MiB of weights%s", headwise_dtype_name(headwise_mha_packed_dtype(layer)),
-           (double)headwise_mha_weight_bytes(layer) / 0x1p20, rest);
+    printf("%-4s %.1f MiB of weights%s",
+           headwise_dtype_name(headwise_mha_describe(layer)->packed_dtype),
+           (double)headwise_mha_describe(layer)->weight_bytes / 0x1p20, rest);
 }
 
 int main(void) {

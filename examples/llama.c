@@ -77,8 +77,8 @@ static void load_block(struct llama *m, int64_t i) {
     struct headwise_cache_config config = {
         .size = sizeof config,
         .n_sequences = 1,
-        .n_kv_heads = headwise_mha_n_kv_heads(mha),
-        .head_dim = headwise_mha_head_dim(mha),
+        .n_kv_heads = headwise_mha_describe(mha)->n_kv_heads,
+        .head_dim = headwise_mha_describe(mha)->head_dim,
         .capacity = m->n_positions,
     };
     check(headwise_cache_create(&b->cache, m->context, &config));
@@ -256,8 +256,8 @@ static void generate(struct llama *m, const char *prompt, int64_t n_new, double 
     putchar('\n');
     fprintf(stderr, "%lld tokens after a prompt of %lld: %.0f tokens/s (%s, %d threads)\n",
             (long long)made, (long long)n, seconds > 0 ? (double)made / seconds : 0,
-            headwise_isa_name(headwise_context_isa(m->context)),
-            headwise_context_threads(m->context));
+            headwise_isa_name(headwise_context_describe(m->context)->isa),
+            headwise_context_describe(m->context)->n_threads);
     free(ids);
 }
 

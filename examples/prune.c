@@ -55,7 +55,7 @@ struct work {
 
 /* y of the layer, or of what is left of it; head outputs where wanted. */
 static float *run(const struct work *w, const headwise_mha *mha, float *head_outputs) {
-    int64_t d = headwise_mha_d_out(mha);
+    int64_t d = headwise_mha_describe(mha)->d_out;
     float *out = floats(w->batch * w->tokens * d);
     const struct headwise_probe probe = {.size = sizeof probe, .head_outputs = head_outputs};
     struct headwise_attention_options options = w->options;
@@ -68,7 +68,8 @@ static float *run(const struct work *w, const headwise_mha *mha, float *head_out
 /* The heads in the order in which they can go, and the output's relative change by then. */
 static void propose(const struct work *w, int64_t *order, double *change) {
     static double gram[MOST_HEADS * MOST_HEADS];
-    float *outputs = floats(w->batch * w->tokens * w->heads * headwise_mha_value_dim(w->mha));
+    float *outputs =
+        floats(w->batch * w->tokens * w->heads * headwise_mha_describe(w->mha)->value_dim);
     free(run(w, w->mha, outputs));
     check(headwise_contribution_gram(w->context, w->mha, gram, outputs, w->batch, w->tokens));
     check(headwise_propose_pruning(order, change, NULL, gram, NULL, w->heads, NULL));
@@ -87,7 +88,7 @@ static headwise_mha *without(const struct work *w, const int64_t *heads, const i
 
 /* The whole layer's output and its size. */
 static void run_whole(struct work *w) {
-    int64_t d = headwise_mha_d_out(w->mha);
+    int64_t d = headwise_mha_describe(w->mha)->d_out;
     float *bias = floats(d);
     double square = 0;
     check(headwise_mha_weights(w->mha, NULL, bias, HEADWISE_MHA_O, HEADWISE_OUT_IN));
@@ -104,7 +105,7 @@ static double relative_change(const struct work *w, const int64_t *heads, const 
     headwise_mha *pruned = without(w, heads, heirs, n);
     float *y = run(w, pruned, NULL);
     double square = 0;
-    for (int64_t i = 0; i < w->batch * w->tokens * headwise_mha_d_out(w->mha); i++)
+    for (int64_t i = 0; i < w->batch * w->tokens * headwise_mha_describe(w->mha)->d_out; i++)
         square += pow((double)y[i] - (double)w->whole[i], 2);
     free(y);
     headwise_mha_destroy(pruned);
@@ -146,11 +147,11 @@ static void find_heir(const struct work *w, const int64_t *heads, int64_t *heirs
 
 /* Every head number below "heads" that the layer no longer has, with commas. */
 static void list_pruned(const headwise_mha *mha, int64_t heads, char *text, size_t size) {
-    const int64_t *left = headwise_mha_head_numbers(mha);
+    const int64_t *left = headwise_mha_describe(mha)->head_numbers;
     size_t used = 0;
     text[0] = 0;
     for (int64_t h = 0, i = 0; h < heads; h++) {
-        if (i < headwise_mha_n_heads(mha) && left[i] == h)
+        if (i < headwise_mha_describe(mha)->n_heads && left[i] == h)
             i++;
         else
             used += (size_t)snprintf(text + used, size - used, used ? ",%d" : "%d", (int)h);
@@ -160,16 +161,19 @@ static void list_pruned(const headwise_mha *mha, int64_t heads, char *text, size
 static void save(const char *path, const headwise_mha *mha, int64_t heads) {
     static const char *const names[][2] = {
         {"W_Q", "b_Q"}, {"W_K", "b_K"}, {"W_V", "b_V"}, {"W_O", "b_O"}};
-    const int64_t h = headwise_mha_n_heads(mha), kv = headwise_mha_n_kv_heads(mha);
-    const int64_t queries = h * headwise_mha_head_dim(mha), keys = kv * headwise_mha_head_dim(mha);
-    const int64_t sizes[][2] = {{headwise_mha_d_model(mha), queries},
-                                {headwise_mha_d_memory(mha), keys},
-                                {headwise_mha_d_memory(mha), kv * headwise_mha_value_dim(mha)},
-                                {h * headwise_mha_value_dim(mha), headwise_mha_d_out(mha)}};
+    const int64_t h = headwise_mha_describe(mha)->n_heads,
+                  kv = headwise_mha_describe(mha)->n_kv_heads;
+    const int64_t queries = h * headwise_mha_describe(mha)->head_dim,
+                  keys = kv * headwise_mha_describe(mha)->head_dim;
+    const int64_t sizes[][2] = {
+        {headwise_mha_describe(mha)->d_model, queries},
+        {headwise_mha_describe(mha)->d_memory, keys},
+        {headwise_mha_describe(mha)->d_memory, kv * headwise_mha_describe(mha)->value_dim},
+        {h * headwise_mha_describe(mha)->value_dim, headwise_mha_describe(mha)->d_out}};
     struct headwise_file_tensor tensors[8];
     char pruned[8 * MOST_HEADS], n_heads[24], n_kv_heads[24];
     for (int64_t g = 0; g < kv; g++) {
-        if (headwise_mha_group_size(mha, g) * kv != h)
+        if (headwise_mha_describe(mha)->group_sizes[g] * kv != h)
             fail("what is left has groups of different sizes, which the file cannot say");
     }
     for (int p = 0; p < 4; p++) {
@@ -195,7 +199,7 @@ static void read_input(struct work *w, const char *path, const char *name) {
     headwise_safetensors *file = NULL;
     check_io(headwise_safetensors_open(&file, path));
     const struct headwise_file_tensor *t = headwise_safetensors_find(file, name);
-    int64_t width = headwise_mha_d_model(w->mha);
+    int64_t width = headwise_mha_describe(w->mha)->d_model;
     if (!t || (t->rank != 2 && t->rank != 3) || t->shape[t->rank - 1] != width)
         fail("the input has no such tensor of the layer's width and two or three axes");
     w->batch = t->rank == 3 ? t->shape[0] : 1;
@@ -216,7 +220,7 @@ static void open_layer(struct work *w, const headwise_checkpoint_layer *layer, b
         fail("a layer with rotary or norms has more than the file can hold");
     check(headwise_mha_create(&w->mha, w->context, config));
     w->options = *headwise_checkpoint_layer_options(layer);
-    w->heads = headwise_mha_n_heads(w->mha);
+    w->heads = headwise_mha_describe(w->mha)->n_heads;
 }
 
 int main(int argc, char **argv) {
@@ -240,7 +244,7 @@ int main(int argc, char **argv) {
     for (int64_t i = 0; i < n; i++)
         find_heir(&w, order, heirs, i, n, foretold[i]);
     headwise_mha *left = without(&w, order, heirs, n);
-    printf("%d of %d heads are left\n", (int)headwise_mha_n_heads(left), (int)w.heads);
+    printf("%d of %d heads are left\n", (int)headwise_mha_describe(left)->n_heads, (int)w.heads);
     if (argc == 7)
         save(argv[6], left, w.heads);
     headwise_mha_destroy(left);

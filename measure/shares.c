@@ -50,7 +50,7 @@ enum headwise_status shares_measure(struct shares *shares, headwise_context *con
         uint64_t elapsed = ticks_now() - begin;
         double end_s = seconds_now();
         if (i == 0 || end_s - begin_s < shares->timed_s) {
-            *shares = add_up(cost, elapsed, headwise_context_threads(context));
+            *shares = add_up(cost, elapsed, headwise_context_describe(context)->n_threads);
             shares->timed_s = end_s - begin_s;
         }
         if (i + 1 >= MIN_CALLS && end_s - first_s > budget_s)

@@ -53,7 +53,7 @@ static double concatenation(headwise_context *context, int64_t *d_out) {
     headwise_mha *mha = NULL;
     must(headwise_mha_create(&mha, context, &config));
     must(headwise_mha_forward(context, mha, &out, &in, NULL, &options));
-    *d_out = headwise_mha_d_out(mha);
+    *d_out = headwise_mha_describe(mha)->d_out;
     headwise_mha_destroy(mha);
     printf("first row of concat W_O:   ");
     for (int c = 0; c < OUT; c++)

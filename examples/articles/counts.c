@@ -57,7 +57,7 @@ static struct counts count(headwise_context *context, int64_t width, int64_t hea
                                                .w_o = zeros};
     headwise_mha *mha = NULL;
     must(headwise_mha_create(&mha, context, &config));
-    c.head_dim = headwise_mha_head_dim(mha);
+    c.head_dim = headwise_mha_describe(mha)->head_dim;
     for (int part = HEADWISE_MHA_Q; part <= HEADWISE_MHA_V; part++)
         c.qkv += count_part(mha, (enum headwise_mha_part)part, 2 * width * width);
     c.qkvo = c.qkv + count_part(mha, HEADWISE_MHA_O, 2 * width * width);

@@ -55,8 +55,8 @@ static bool selected_equal(headwise_context *context, const headwise_mha *mha) {
     layer_run(context, mha, &layers[3], gates, &full);
     layer_run(context, small, &layers[3], NULL, &pruned);
     printf("\nkept heads:");
-    for (int64_t i = 0; i < headwise_mha_n_heads(small); i++)
-        printf(" %d", (int)headwise_mha_head_numbers(small)[i]);
+    for (int64_t i = 0; i < headwise_mha_describe(small)->n_heads; i++)
+        printf(" %d", (int)headwise_mha_describe(small)->head_numbers[i]);
     printf(" of %d\n", HEADS);
     headwise_mha_destroy(small);
     return memcmp(full.y, pruned.y, ROWS * WIDTH * sizeof(float)) == 0;
@@ -72,9 +72,9 @@ int main(void) {
            "cache, floats/token");
     for (int i = 0; i < 4; i++) {
         headwise_mha *mha = layer_create(context, &layers[i]);
-        int64_t kv = headwise_mha_n_kv_heads(mha) * headwise_mha_head_dim(mha);
+        int64_t kv = headwise_mha_describe(mha)->n_kv_heads * headwise_mha_describe(mha)->head_dim;
         int64_t parameters = 2 * WIDTH * WIDTH + 2 * WIDTH * kv;
-        printf("%-20s %8d %12d %20d\n", names[i], (int)headwise_mha_n_kv_heads(mha),
+        printf("%-20s %8d %12d %20d\n", names[i], (int)headwise_mha_describe(mha)->n_kv_heads,
                (int)parameters, (int)(2 * kv));
         layer_run(context, mha, &layers[i], NULL, &shared);
         repeat(&layers[i]);

@@ -68,15 +68,9 @@ HEADWISE_API enum headwise_status headwise_cache_create(headwise_cache **cache,
 /* Frees the cache. NULL is allowed. */
 HEADWISE_API void headwise_cache_destroy(headwise_cache *cache);
 
-/* As in the config, defaults filled in; cache must not be NULL. */
-HEADWISE_API int64_t headwise_cache_n_sequences(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_n_kv_heads(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_head_dim(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_value_dim(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_capacity(const headwise_cache *cache);
-HEADWISE_API enum headwise_dtype headwise_cache_dtype(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_window(const headwise_cache *cache);
-HEADWISE_API int64_t headwise_cache_window_first(const headwise_cache *cache);
+/* The config, defaults filled in. Lives as long as the cache, which must not be NULL. */
+HEADWISE_API const struct headwise_cache_config *
+headwise_cache_describe(const headwise_cache *cache);
 
 /* Keys appended to the sequence so far: the position of the next one.
  * -1 where cache is NULL or has no such sequence. */

@@ -45,19 +45,26 @@ headwise_context_create(headwise_context **context, const struct headwise_contex
 /* Frees the context and its scratch memory. NULL is allowed. */
 HEADWISE_API void headwise_context_destroy(headwise_context *context);
 
-/* The tier of the context, never AUTO; its number of threads, at least 1. context must not be NULL,
- * here and in headwise_context_scratch_bytes(). */
-HEADWISE_API enum headwise_isa headwise_context_isa(const headwise_context *context);
-HEADWISE_API int headwise_context_threads(const headwise_context *context);
+/* What a context is. It belongs to the context and follows it. */
+struct headwise_context_info {
+    size_t size;           /* sizeof(struct headwise_context_info) of the library */
+    enum headwise_isa isa; /* its tier, never AUTO */
+    int n_threads;         /* at least 1 */
+    size_t scratch_bytes;  /* of scratch memory that it holds now */
+};
+
+/* Lives as long as the context, which must not be NULL. */
+HEADWISE_API const struct headwise_context_info *
+headwise_context_describe(const headwise_context *context);
 
 /* Scratch memory. A call that needs more scratch than the context holds grows it before it computes
  * anything, and the context keeps the larger size: repeating a shape allocates nothing. A service
- * that must not allocate later runs its largest shape once, reads headwise_context_scratch_bytes(),
- * and reserves that much in every other context. reserve never shrinks.
- * HEADWISE_ERR_NO_MEMORY: the context keeps what it had. HEADWISE_ERR_INVALID: context is NULL. */
+ * that must not allocate later runs its largest shape once, reads scratch_bytes of
+ * headwise_context_describe(), and reserves that much in every other context. reserve never
+ * shrinks. HEADWISE_ERR_NO_MEMORY: the context keeps what it had. HEADWISE_ERR_INVALID: context is
+ * NULL. */
 HEADWISE_API enum headwise_status headwise_context_reserve(headwise_context *context,
                                                            size_t size_bytes);
-HEADWISE_API size_t headwise_context_scratch_bytes(const headwise_context *context);
 
 /* min(processors in the calling thread's affinity mask, the whole part of the control group's CPU
  * quota), at least 1. Reads the kernel's cgroup files, the only files the library ever reads. */

@@ -97,15 +97,14 @@ struct headwise_twin_limits {
 };
 
 /* An order in which heads can go, and who could take over from whom. Places count from 0 to
- * n_heads - 1 as in gram; headwise_mha_head_numbers() tells the number of the head at a place.
- *   order[i]   the head that goes i-th: the one whose loss, added to those before it, changes the
- *              output least (the lowest place among equal ones)
- *   change[i]  headwise_gram_change() of order[0 ... i], divided by that of all heads (0 where that
- *              is 0): the output's relative change when these i + 1 heads are gone. It may fall
- *              where heads work against each other.
- *   twin[h]    the head that stays longer than h and is most like it, among those within the
- *              limits; -1 for none. By the correlation where its limit is set, else by the cosine.
- *              (Whether it can take over shows the output of the pruned layer: see merge_into.)
+ * n_heads - 1 as in gram; head_numbers of headwise_mha_describe() tells the number of the head at a
+ * place. order[i]   the head that goes i-th: the one whose loss, added to those before it, changes
+ * the output least (the lowest place among equal ones) change[i]  headwise_gram_change() of order[0
+ * ... i], divided by that of all heads (0 where that is 0): the output's relative change when these
+ * i + 1 heads are gone. It may fall where heads work against each other. twin[h]    the head that
+ * stays longer than h and is most like it, among those within the limits; -1 for none. By the
+ * correlation where its limit is set, else by the cosine. (Whether it can take over shows the
+ * output of the pruned layer: see merge_into.)
  *
  * correlation may be NULL where its limit is 0; limits may be NULL: no twins; change and twin may
  * be NULL where not wanted. O(n_heads^3) operations, no memory. HEADWISE_ERR_INVALID: a pointer is

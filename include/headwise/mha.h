@@ -141,20 +141,20 @@ headwise_mha_forward(headwise_context *context, const headwise_mha *mha,
                      const struct headwise_tensor *memory,
                      const struct headwise_attention_options *options);
 
-/* Sizes of the layer as resolved at creation; mha must not be NULL. */
-HEADWISE_API int64_t headwise_mha_d_model(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_d_memory(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_d_out(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_n_heads(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_n_kv_heads(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_head_dim(const headwise_mha *mha);
-HEADWISE_API int64_t headwise_mha_value_dim(const headwise_mha *mha);
+/* What a layer is: its config with defaults filled in, and what its weights take. */
+struct headwise_mha_info {
+    size_t size; /* sizeof(struct headwise_mha_info) of the library */
+    int64_t d_model, d_memory, d_out;
+    int64_t n_heads, n_kv_heads, head_dim, value_dim;
+    const int64_t *group_sizes;  /* [n_kv_heads]: query heads that read each kv head */
+    const int64_t *head_numbers; /* [n_heads], increasing: 0, 1, 2 ... unless heads were pruned */
+    enum headwise_dtype packed_dtype;
+    bool dynamic_int8;
+    size_t weight_bytes; /* of the four matrices with their scales */
+};
 
-/* The type in which the weights are kept, and the bytes that they take with their scales. mha must
- * not be NULL. */
-HEADWISE_API enum headwise_dtype headwise_mha_packed_dtype(const headwise_mha *mha);
-HEADWISE_API size_t headwise_mha_weight_bytes(const headwise_mha *mha);
-HEADWISE_API bool headwise_mha_dynamic_int8(const headwise_mha *mha);
+/* Lives as long as the layer, which must not be NULL. */
+HEADWISE_API const struct headwise_mha_info *headwise_mha_describe(const headwise_mha *mha);
 
 #ifdef __cplusplus
 }

@@ -90,14 +90,20 @@ headwise_rotary_create(headwise_rotary **rotary, headwise_context *context,
 /* Frees the table: after the last layer that uses it. NULL is allowed. */
 HEADWISE_API void headwise_rotary_destroy(headwise_rotary *rotary);
 
-/* [n_positions][rotary_dim / 2], owned by rotary; the numbers of its config, with the attention
- * factor that was used. rotary must not be NULL. */
-HEADWISE_API const float *headwise_rotary_cos(const headwise_rotary *rotary);
-HEADWISE_API const float *headwise_rotary_sin(const headwise_rotary *rotary);
-HEADWISE_API int64_t headwise_rotary_n_positions(const headwise_rotary *rotary);
-HEADWISE_API int64_t headwise_rotary_dim(const headwise_rotary *rotary);
-HEADWISE_API enum headwise_pairs headwise_rotary_pairs(const headwise_rotary *rotary);
-HEADWISE_API double headwise_rotary_attention_factor(const headwise_rotary *rotary);
+/* The table itself, and what it was made for. */
+struct headwise_rotary_info {
+    size_t size; /* sizeof(struct headwise_rotary_info) of the library */
+    int64_t n_positions;
+    int64_t rotary_dim;
+    enum headwise_pairs pairs;
+    double attention_factor; /* that was used */
+    const float *cos;        /* [n_positions][rotary_dim / 2] */
+    const float *sin;        /* the same shape */
+};
+
+/* Lives as long as the table, which must not be NULL. */
+HEADWISE_API const struct headwise_rotary_info *
+headwise_rotary_describe(const headwise_rotary *rotary);
 
 struct headwise_rotate_options {
     size_t size; /* sizeof(struct headwise_rotate_options) */

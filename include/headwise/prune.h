@@ -24,7 +24,8 @@ struct headwise_prune_options {
 
 /* Builds the layer that is left without these heads and stores it in *pruned; mha stays as it is.
  * A kv head goes when its last query head goes, so that groups may become uneven: kv head g is then
- * read by headwise_mha_group_size(g) consecutive query heads. With all heads gone y = b_o.
+ * read by group_sizes[g] of headwise_mha_describe() consecutive query heads. With all heads gone y
+ * = b_o.
  *
  * Weights stay in the type that mha keeps them in, with their scales; only where heads merge W_O is
  * rounded to it again, I8 with new scales.
@@ -40,13 +41,6 @@ HEADWISE_API enum headwise_status headwise_mha_prune(headwise_mha **pruned,
                                                      headwise_context *context,
                                                      const headwise_mha *mha,
                                                      const struct headwise_prune_options *options);
-
-/* The numbers of the layer's heads, [n_heads], increasing: 0, 1, 2 ... unless heads were pruned.
- * Lives as long as the layer. mha must not be NULL. */
-HEADWISE_API const int64_t *headwise_mha_head_numbers(const headwise_mha *mha);
-
-/* How many query heads read kv head g; -1 where mha is NULL or has no such kv head. */
-HEADWISE_API int64_t headwise_mha_group_size(const headwise_mha *mha, int64_t kv_head);
 
 /* dst[i][c] = src[number of head i][c] for the layer's heads i, c < columns: what is left of an
  * array with one row for each head of the layer before any pruning. columns is 1 for head_gates,

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
         else
             require(headwise_attention(context, &y, &q, &k, &v, NULL), "attention");
     }
-    printf("%s\n", headwise_isa_name(headwise_context_isa(context)));
+    printf("%s\n", headwise_isa_name(headwise_context_describe(context)->isa));
     headwise_cache_destroy(cache);
     headwise_context_destroy(context);
     free(q.data);

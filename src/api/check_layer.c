@@ -7,6 +7,7 @@
 #include "attention/ragged.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cache/cache.h"
 #include "layer/dynamic.h"
 #include "layer/head_rows.h"
 #include "positions/rotary.h"
@@ -52,16 +53,15 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
     enum headwise_status status = headwise_check_layer(where, context, mha);
     if (status == HEADWISE_OK)
         status = headwise_check_cache(where, context, cache, first_sequence, n);
-    if (status == HEADWISE_OK && (headwise_cache_n_kv_heads(cache) != mha->n_kv_heads ||
-                                  headwise_cache_head_dim(cache) != mha->head_dim ||
-                                  headwise_cache_value_dim(cache) != mha->value_dim))
-        status = headwise_fail(
-            HEADWISE_ERR_INVALID,
-            "%s: the cache has %lld kv heads of %lld and %lld, expected %lld of "
-            "%lld and %lld as in the layer",
-            where, (long long)headwise_cache_n_kv_heads(cache),
-            (long long)headwise_cache_head_dim(cache), (long long)headwise_cache_value_dim(cache),
-            (long long)mha->n_kv_heads, (long long)mha->head_dim, (long long)mha->value_dim);
+    if (status == HEADWISE_OK &&
+        (cache->n_kv_heads != mha->n_kv_heads || cache->head_dim != mha->head_dim ||
+         cache->value_dim != mha->value_dim))
+        status = headwise_fail(HEADWISE_ERR_INVALID,
+                               "%s: the cache has %lld kv heads of %lld and %lld, expected %lld of "
+                               "%lld and %lld as in the layer",
+                               where, (long long)cache->n_kv_heads, (long long)cache->head_dim,
+                               (long long)cache->value_dim, (long long)mha->n_kv_heads,
+                               (long long)mha->head_dim, (long long)mha->value_dim);
     return status;
 }
 

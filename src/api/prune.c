@@ -70,16 +70,6 @@ enum headwise_status headwise_mha_prune(headwise_mha **pruned, headwise_context 
     return status == HEADWISE_OK ? headwise_mha_without(pruned, context, mha, &given) : status;
 }
 
-const int64_t *headwise_mha_head_numbers(const headwise_mha *mha) {
-    return mha->head_numbers;
-}
-
-int64_t headwise_mha_group_size(const headwise_mha *mha, int64_t kv_head) {
-    if (!mha || kv_head < 0 || kv_head >= mha->n_kv_heads)
-        return -1;
-    return mha->group_starts[kv_head + 1] - mha->group_starts[kv_head];
-}
-
 enum headwise_status headwise_mha_gather_heads(const headwise_mha *mha, float *dst,
                                                const float *src, int64_t columns) {
     int64_t floats;

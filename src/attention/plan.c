@@ -117,7 +117,7 @@ static void plan_worker(struct headwise_plan *plan) {
     int64_t pass_rows = rows_per_pass(plan, false);
     *total = 0;
     /* Panels of an f32 cache are used where they are. */
-    bool packs = !call->cache || headwise_cache_dtype(call->cache) != HEADWISE_F32;
+    bool packs = !call->cache || headwise_cache_describe(call->cache)->dtype != HEADWISE_F32;
     plan->at_keys = headwise_take(total, packs ? HEADWISE_KEY_BLOCK : 0, call->head_dim);
     plan->at_values = headwise_take(total, packs ? HEADWISE_KEY_BLOCK : 0, plan->value_columns);
     plan->at_clean = headwise_take(total, HEADWISE_KEY_BLOCK, plan->value_columns);

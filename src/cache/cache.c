@@ -80,6 +80,7 @@ static struct headwise_cache describe(const headwise_context *context,
         .window = config->window,
         .first = config->window_first,
         .dtype = config->dtype,
+        .config = *config,
     };
 }
 
@@ -119,6 +120,7 @@ enum headwise_status headwise_cache_build(headwise_cache **cache, const headwise
     }
     headwise_cache *created = (headwise_cache *)(void *)memory;
     *created = described;
+    created->config.size = sizeof created->config;
     *cache = created;
     return HEADWISE_OK;
 }
@@ -130,36 +132,8 @@ void headwise_cache_destroy(headwise_cache *cache) {
     headwise_release(&allocator, cache, cache->total_bytes);
 }
 
-int64_t headwise_cache_n_sequences(const headwise_cache *cache) {
-    return cache->n_sequences;
-}
-
-int64_t headwise_cache_n_kv_heads(const headwise_cache *cache) {
-    return cache->n_kv_heads;
-}
-
-int64_t headwise_cache_head_dim(const headwise_cache *cache) {
-    return cache->head_dim;
-}
-
-int64_t headwise_cache_value_dim(const headwise_cache *cache) {
-    return cache->value_dim;
-}
-
-int64_t headwise_cache_capacity(const headwise_cache *cache) {
-    return cache->capacity;
-}
-
-enum headwise_dtype headwise_cache_dtype(const headwise_cache *cache) {
-    return cache->dtype;
-}
-
-int64_t headwise_cache_window(const headwise_cache *cache) {
-    return cache->window;
-}
-
-int64_t headwise_cache_window_first(const headwise_cache *cache) {
-    return cache->first;
+const struct headwise_cache_config *headwise_cache_describe(const headwise_cache *cache) {
+    return &cache->config;
 }
 
 static bool has_sequence(const headwise_cache *cache, int64_t sequence) {

@@ -29,6 +29,7 @@ struct headwise_cache {
     size_t total_bytes; /* of the one piece of memory that this struct begins */
     int64_t n_sequences, n_kv_heads, head_dim, value_dim, capacity, window, first;
     enum headwise_dtype dtype;
+    struct headwise_cache_config config; /* what a caller sees of it, defaults filled in */
     struct headwise_cache_layout layout;
 
     /* Each sequence has n_slots places for blocks. Block number b of the sequence (positions 256*b

@@ -56,10 +56,12 @@ enum headwise_status headwise_context_create(headwise_context **context,
     headwise_context *created = headwise_alloc(&all.allocator, sizeof *created);
     if (!created)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "context: out of memory");
+    int n_threads = all.n_threads ? all.n_threads : headwise_default_threads();
     *created = (headwise_context){
         .kernels = kernels,
         .dot = headwise_dot_get(kernels->isa),
-        .n_threads = all.n_threads ? all.n_threads : headwise_default_threads(),
+        .n_threads = n_threads,
+        .info = {.size = sizeof created->info, .isa = kernels->isa, .n_threads = n_threads},
         .parallel_for = all.parallel_for,
         .parallel_user = all.parallel_user,
         .allocator = all.allocator,
@@ -76,16 +78,8 @@ void headwise_context_destroy(headwise_context *context) {
     headwise_release(&allocator, context, sizeof *context);
 }
 
-enum headwise_isa headwise_context_isa(const headwise_context *context) {
-    return context->kernels->isa;
-}
-
-int headwise_context_threads(const headwise_context *context) {
-    return context->n_threads;
-}
-
-size_t headwise_context_scratch_bytes(const headwise_context *context) {
-    return context->scratch_bytes;
+const struct headwise_context_info *headwise_context_describe(const headwise_context *context) {
+    return &context->info;
 }
 
 enum headwise_status headwise_context_reserve(headwise_context *context, size_t size_bytes) {
@@ -100,6 +94,7 @@ enum headwise_status headwise_context_reserve(headwise_context *context, size_t 
     headwise_release(&context->allocator, context->scratch, context->scratch_bytes);
     context->scratch = scratch;
     context->scratch_bytes = size_bytes;
+    context->info.scratch_bytes = size_bytes;
     return HEADWISE_OK;
 }
 

@@ -14,6 +14,7 @@ struct headwise_context {
     struct headwise_allocator allocator;
     void *scratch; /* aligned to HEADWISE_ALIGNMENT, or NULL */
     size_t scratch_bytes;
+    struct headwise_context_info info; /* what a caller sees of it */
 };
 
 /* headwise_context_reserve for an int64_t size that may be negative (too large to compute): then,

@@ -43,7 +43,7 @@ static void release_norm(const headwise_mha *mha, const struct headwise_head_nor
 }
 
 static size_t numbers_bytes(const headwise_mha *mha) {
-    return (size_t)(mha->n_heads + mha->n_kv_heads + 1) * sizeof(int64_t);
+    return (size_t)(mha->n_heads + 2 * mha->n_kv_heads + 1) * sizeof(int64_t);
 }
 
 /* Numbers and groups, from the config or as they are without pruning. */
@@ -52,9 +52,11 @@ static void number_heads(headwise_mha *mha, const struct headwise_mha_config *co
     for (int64_t h = 0; h < mha->n_heads; h++)
         mha->head_numbers[h] = config->head_numbers ? config->head_numbers[h] : h;
     mha->group_starts = mha->head_numbers + mha->n_heads;
+    mha->group_sizes = mha->group_starts + mha->n_kv_heads + 1;
     mha->group_starts[0] = 0;
     for (int64_t g = 0; g < mha->n_kv_heads; g++) {
         int64_t size = config->group_sizes ? config->group_sizes[g] : group;
+        mha->group_sizes[g] = size;
         mha->group_starts[g + 1] = mha->group_starts[g] + size;
         mha->uneven = mha->uneven || size != group;
     }
@@ -91,6 +93,28 @@ static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_cont
     return status;
 }
 
+static struct headwise_mha_info info_of(const headwise_mha *mha) {
+    const struct headwise_matrix *matrices[] = {&mha->q, &mha->k, &mha->v, &mha->o};
+    struct headwise_mha_info info = {
+        .size = sizeof info,
+        .d_model = mha->d_model,
+        .d_memory = mha->d_memory,
+        .d_out = mha->d_out,
+        .n_heads = mha->n_heads,
+        .n_kv_heads = mha->n_kv_heads,
+        .head_dim = mha->head_dim,
+        .value_dim = mha->value_dim,
+        .group_sizes = mha->group_sizes,
+        .head_numbers = mha->head_numbers,
+        .packed_dtype = mha->o.dtype,
+        .dynamic_int8 = mha->o.dynamic,
+    };
+    for (int i = 0; i < 4; i++)
+        info.weight_bytes +=
+            matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->bias_bytes : 0);
+    return info;
+}
+
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config) {
     headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
@@ -123,6 +147,7 @@ enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *co
         headwise_mha_destroy(created);
         return status;
     }
+    created->info = info_of(created);
     *mha = created;
     return HEADWISE_OK;
 }
@@ -141,46 +166,6 @@ void headwise_mha_destroy(headwise_mha *mha) {
     headwise_release(&allocator, mha, sizeof *mha);
 }
 
-int64_t headwise_mha_d_model(const headwise_mha *mha) {
-    return mha->d_model;
-}
-
-int64_t headwise_mha_d_memory(const headwise_mha *mha) {
-    return mha->d_memory;
-}
-
-int64_t headwise_mha_d_out(const headwise_mha *mha) {
-    return mha->d_out;
-}
-
-int64_t headwise_mha_n_heads(const headwise_mha *mha) {
-    return mha->n_heads;
-}
-
-int64_t headwise_mha_n_kv_heads(const headwise_mha *mha) {
-    return mha->n_kv_heads;
-}
-
-int64_t headwise_mha_head_dim(const headwise_mha *mha) {
-    return mha->head_dim;
-}
-
-int64_t headwise_mha_value_dim(const headwise_mha *mha) {
-    return mha->value_dim;
-}
-
-enum headwise_dtype headwise_mha_packed_dtype(const headwise_mha *mha) {
-    return mha->o.dtype;
-}
-
-size_t headwise_mha_weight_bytes(const headwise_mha *mha) {
-    const struct headwise_matrix *matrices[] = {&mha->q, &mha->k, &mha->v, &mha->o};
-    size_t bytes = 0;
-    for (int i = 0; i < 4; i++)
-        bytes += matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->bias_bytes : 0);
-    return bytes;
-}
-
-bool headwise_mha_dynamic_int8(const headwise_mha *mha) {
-    return mha->o.dynamic;
+const struct headwise_mha_info *headwise_mha_describe(const headwise_mha *mha) {
+    return &mha->info;
 }

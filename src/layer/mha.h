@@ -18,6 +18,7 @@ struct headwise_mha {
     int64_t *head_numbers; /* [n_heads]: of the layer before any pruning, increasing */
     int64_t *group_starts; /* [n_kv_heads + 1]: kv head g is read by heads group_starts[g] up to the
                             * next one's. In the memory of head_numbers. */
+    int64_t *group_sizes;  /* [n_kv_heads], in the same memory */
     bool uneven;           /* groups of different sizes */
     struct headwise_matrix q, k, v, o;
     const headwise_rotary *rotary; /* the caller's, or NULL */
@@ -25,6 +26,7 @@ struct headwise_mha {
     enum headwise_norm norm;
     float norm_eps;
     struct headwise_allocator allocator;
+    struct headwise_mha_info info; /* what a caller sees of it */
 };
 
 /* What a call is told of uneven groups: NULL where they are even. */

@@ -142,6 +142,15 @@ enum headwise_status headwise_rotary_build(headwise_rotary **rotary, headwise_co
         headwise_rotary_destroy(created);
         return status;
     }
+    created->info = (struct headwise_rotary_info){
+        .size = sizeof created->info,
+        .n_positions = created->n_positions,
+        .rotary_dim = created->rotary_dim,
+        .pairs = created->pairs,
+        .attention_factor = created->attention_factor,
+        .cos = created->cos,
+        .sin = created->sin,
+    };
     *rotary = created;
     return HEADWISE_OK;
 }
@@ -155,26 +164,6 @@ void headwise_rotary_destroy(headwise_rotary *rotary) {
     headwise_release(&allocator, rotary, sizeof *rotary);
 }
 
-const float *headwise_rotary_cos(const headwise_rotary *rotary) {
-    return rotary->cos;
-}
-
-const float *headwise_rotary_sin(const headwise_rotary *rotary) {
-    return rotary->sin;
-}
-
-int64_t headwise_rotary_n_positions(const headwise_rotary *rotary) {
-    return rotary->n_positions;
-}
-
-int64_t headwise_rotary_dim(const headwise_rotary *rotary) {
-    return rotary->rotary_dim;
-}
-
-enum headwise_pairs headwise_rotary_pairs(const headwise_rotary *rotary) {
-    return rotary->pairs;
-}
-
-double headwise_rotary_attention_factor(const headwise_rotary *rotary) {
-    return rotary->attention_factor;
+const struct headwise_rotary_info *headwise_rotary_describe(const headwise_rotary *rotary) {
+    return &rotary->info;
 }

@@ -11,6 +11,7 @@ struct headwise_rotary {
     double attention_factor;
     float *cos, *sin; /* [n_positions][rotary_dim / 2] */
     size_t table_bytes;
+    struct headwise_rotary_info info; /* what a caller sees of it */
     struct headwise_allocator allocator;
 };
 

@@ -68,18 +68,18 @@ static void reserved_scratch_is_enough(enum headwise_isa isa) {
     struct call large = call_make(&rng, &large_shape, HEADWISE_F32, 0);
     headwise_context *measured = counted_context(isa, &counting);
     call_run_with(measured, &large);
-    size_t bytes = headwise_context_scratch_bytes(measured);
+    size_t bytes = headwise_context_describe(measured)->scratch_bytes;
     assert_true(bytes > 0);
     headwise_context_destroy(measured);
 
     headwise_context *context = counted_context(isa, &counting);
-    assert_int_equal(headwise_context_scratch_bytes(context), 0);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, 0);
     assert_int_equal(headwise_context_reserve(context, bytes), HEADWISE_OK);
     int64_t reserved = counting.n_calls;
     call_run_with(context, &large);
     assert_int_equal(counting.n_calls, reserved);
     assert_int_equal(headwise_context_reserve(context, 1), HEADWISE_OK); /* never shrinks */
-    assert_true(headwise_context_scratch_bytes(context) >= bytes);
+    assert_true(headwise_context_describe(context)->scratch_bytes >= bytes);
     assert_int_equal(headwise_context_reserve(NULL, 1), HEADWISE_ERR_INVALID);
     headwise_context_destroy(context);
     headwise_context_destroy(NULL);
@@ -92,12 +92,12 @@ static void thread_counts(enum headwise_isa isa) {
         struct headwise_context_options options = {
             .size = sizeof(options), .isa = isa, .n_threads = n};
         assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
-        assert_int_equal(headwise_context_threads(context), n);
+        assert_int_equal(headwise_context_describe(context)->n_threads, n);
         headwise_context_destroy(context);
     }
     struct headwise_context_options automatic = {.size = sizeof(automatic), .isa = isa};
     assert_int_equal(headwise_context_create(&context, &automatic), HEADWISE_OK);
-    assert_int_equal(headwise_context_threads(context), headwise_default_threads());
+    assert_int_equal(headwise_context_describe(context)->n_threads, headwise_default_threads());
     assert_true(headwise_default_threads() >= 1);
     headwise_context_destroy(context);
     assert_int_equal(headwise_context_create(&context, NULL), HEADWISE_OK);
@@ -113,7 +113,7 @@ static void shorter_options_are_accepted(enum headwise_isa isa) {
         .n_threads = 2};
     options.parallel_for = (headwise_parallel_for_fn *)(uintptr_t)1; /* not to be read */
     assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
-    assert_int_equal(headwise_context_threads(context), 2);
+    assert_int_equal(headwise_context_describe(context)->n_threads, 2);
     struct test_rng rng = test_rng_make(194);
     struct call call = call_make(&rng, &large_shape, HEADWISE_F32, 0);
     call.options.size = offsetof(struct headwise_attention_options, probe);

@@ -61,7 +61,7 @@ static void queries_are_sums_of_integers(enum headwise_isa isa) {
             struct headwise_mha_config config = dynamic_config(&rng, widths[w], 3, 7);
             headwise_context *context = call_context(isa, 2);
             headwise_mha *mha = layer_create(context, &config);
-            assert_true(headwise_mha_dynamic_int8(mha));
+            assert_true(headwise_mha_describe(mha)->dynamic_int8);
             struct headwise_tensor x = call_tensor(HEADWISE_F32, 1, 1, rows[r], widths[w], NULL);
             struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, 3, rows[r], 7, NULL);
             call_fill(&rng, &x, 3);

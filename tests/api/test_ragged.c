@@ -130,9 +130,9 @@ static void scratch_is_kept(enum headwise_isa isa) {
     struct ragged_call ragged = ragged_make(&rng, shape, HEADWISE_F32, 3, queries, keys, true);
     headwise_context *context = call_context(isa, 3);
     ragged_run_with(context, &ragged);
-    size_t bytes = headwise_context_scratch_bytes(context);
+    size_t bytes = headwise_context_describe(context)->scratch_bytes;
     ragged_run_with(context, &ragged);
-    assert_int_equal(headwise_context_scratch_bytes(context), bytes);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, bytes);
     /* No map of 300 x 300 or 2 x 2000 pairs for every head is in it. */
     assert_true(bytes < 3 * 1024 * 1024);
     headwise_context_destroy(context);

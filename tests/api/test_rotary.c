@@ -134,7 +134,8 @@ static headwise_rotary *make_table(headwise_context *context,
  * rounding to f32. */
 static void expect_table(const struct table_case *c, const headwise_rotary *rotary) {
     int64_t pairs = c->config.rotary_dim / 2;
-    const float *cosines = headwise_rotary_cos(rotary), *sines = headwise_rotary_sin(rotary);
+    const float *cosines = headwise_rotary_describe(rotary)->cos,
+                *sines = headwise_rotary_describe(rotary)->sin;
     for (int64_t p = 0; p < c->config.n_positions; p++)
         for (int64_t j = 0; j < pairs; j++) {
             double angle = (double)p * frequency(&c->config, j);
@@ -154,11 +155,11 @@ static void tables_follow_their_formulas(enum headwise_isa isa) {
         const struct table_case *c = &table_cases[i];
         headwise_rotary *rotary = make_table(context, &c->config);
         expect_table(c, rotary);
-        compare_expect(headwise_rotary_attention_factor(rotary), c->attention_factor, 1e-15,
-                       "%s: attention factor", c->name);
-        assert_int_equal(headwise_rotary_dim(rotary), c->config.rotary_dim);
-        assert_int_equal(headwise_rotary_n_positions(rotary), c->config.n_positions);
-        assert_int_equal(headwise_rotary_pairs(rotary), HEADWISE_PAIRS_HALF);
+        compare_expect(headwise_rotary_describe(rotary)->attention_factor, c->attention_factor,
+                       1e-15, "%s: attention factor", c->name);
+        assert_int_equal(headwise_rotary_describe(rotary)->rotary_dim, c->config.rotary_dim);
+        assert_int_equal(headwise_rotary_describe(rotary)->n_positions, c->config.n_positions);
+        assert_int_equal(headwise_rotary_describe(rotary)->pairs, HEADWISE_PAIRS_HALF);
         headwise_rotary_destroy(rotary);
     }
     headwise_context_destroy(context);
@@ -175,8 +176,9 @@ static void tables_are_the_same_everywhere(enum headwise_isa isa) {
             headwise_context_destroy(context);
             size_t bytes =
                 (size_t)(c->config.n_positions * (c->config.rotary_dim / 2)) * sizeof(float);
-            uint64_t hash = compare_hash(COMPARE_HASH_BASIS, headwise_rotary_cos(rotary), bytes);
-            hash = compare_hash(hash, headwise_rotary_sin(rotary), bytes);
+            uint64_t hash =
+                compare_hash(COMPARE_HASH_BASIS, headwise_rotary_describe(rotary)->cos, bytes);
+            hash = compare_hash(hash, headwise_rotary_describe(rotary)->sin, bytes);
             headwise_rotary_destroy(rotary);
             if (hash != c->hash) {
                 print_error("%s: hash is 0x%016llx\n", c->name, (unsigned long long)hash);

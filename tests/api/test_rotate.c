@@ -201,8 +201,8 @@ static void rows_without_positions(enum headwise_isa isa) {
     struct headwise_tensor b = any_view(&rng, HEADWISE_F32, size, false);
     struct headwise_rotate_options by_rotary = {.size = sizeof(by_rotary), .rotary = rotary};
     struct headwise_rotate_options by_tables = {.size = sizeof(by_tables),
-                                                .cos = headwise_rotary_cos(rotary),
-                                                .sin = headwise_rotary_sin(rotary),
+                                                .cos = headwise_rotary_describe(rotary)->cos,
+                                                .sin = headwise_rotary_describe(rotary)->sin,
                                                 .n_rows = 10,
                                                 .rotary_dim = 6,
                                                 .pairs = INTERLEAVED};

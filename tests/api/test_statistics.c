@@ -337,7 +337,7 @@ static void memory_does_not_grow_with_the_map(enum headwise_isa isa) {
     call.probe.size = sizeof(call.probe);
     call.probe.statistics = &got;
     call_run_with(context, &call);
-    assert_true(headwise_context_scratch_bytes(context) < 4u << 20);
+    assert_true(headwise_context_describe(context)->scratch_bytes < 4u << 20);
     headwise_context_destroy(context);
     assert_true(got.strongest[16383] > 16383 - 201 && got.mean_distance[16383] <= 200);
     assert_true(got.entropy[16383] > 0 && got.entropy[16383] <= (float)log(201) + 1e-5f);

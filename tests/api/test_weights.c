@@ -17,17 +17,17 @@ static const enum headwise_dtype narrow_types[] = {HEADWISE_F16, HEADWISE_BF16, 
 static struct headwise_mha_config read_back(const headwise_mha *mha,
                                             const struct headwise_mha_config *config) {
     struct headwise_mha_config kept = *config;
-    int64_t q = headwise_mha_n_heads(mha) * headwise_mha_head_dim(mha);
-    int64_t k = headwise_mha_n_kv_heads(mha) * headwise_mha_head_dim(mha);
-    int64_t v = headwise_mha_n_kv_heads(mha) * headwise_mha_value_dim(mha);
-    int64_t o = headwise_mha_n_heads(mha) * headwise_mha_value_dim(mha);
+    int64_t q = headwise_mha_describe(mha)->n_heads * headwise_mha_describe(mha)->head_dim;
+    int64_t k = headwise_mha_describe(mha)->n_kv_heads * headwise_mha_describe(mha)->head_dim;
+    int64_t v = headwise_mha_describe(mha)->n_kv_heads * headwise_mha_describe(mha)->value_dim;
+    int64_t o = headwise_mha_describe(mha)->n_heads * headwise_mha_describe(mha)->value_dim;
     const struct {
         const void **weights;
         int64_t inputs, outputs;
-    } parts[] = {{&kept.w_q, headwise_mha_d_model(mha), q},
-                 {&kept.w_k, headwise_mha_d_memory(mha), k},
-                 {&kept.w_v, headwise_mha_d_memory(mha), v},
-                 {&kept.w_o, o, headwise_mha_d_out(mha)}};
+    } parts[] = {{&kept.w_q, headwise_mha_describe(mha)->d_model, q},
+                 {&kept.w_k, headwise_mha_describe(mha)->d_memory, k},
+                 {&kept.w_v, headwise_mha_describe(mha)->d_memory, v},
+                 {&kept.w_o, o, headwise_mha_describe(mha)->d_out}};
     for (int p = 0; p < 4; p++) {
         float *weights = guard_floats((size_t)(parts[p].inputs * parts[p].outputs));
         assert_int_equal(
@@ -99,7 +99,7 @@ static void weights_are_rounded_as_said(enum headwise_isa isa) {
             headwise_mha *mha = layer_create(context, &config);
             struct headwise_mha_config as_kept = read_back(mha, &config);
             struct kept kept = {&config, as_kept.w_q, guard_floats(55), 45, 55};
-            assert_int_equal(headwise_mha_packed_dtype(mha), config.packed_dtype);
+            assert_int_equal(headwise_mha_describe(mha)->packed_dtype, config.packed_dtype);
             enum headwise_status status = headwise_mha_scales(mha, kept.scales, HEADWISE_MHA_Q);
             assert_int_equal(status, i / 3 == 2 ? HEADWISE_OK : HEADWISE_ERR_INVALID);
             if (i / 3 == 2)
@@ -303,7 +303,7 @@ static void bytes_are_those_of_the_type(enum headwise_isa isa) {
         struct headwise_mha_config config = {.d_model = 64, .n_heads = 4, .packed_dtype = types[i]};
         layer_fill_weights(&rng, &config, true);
         headwise_mha *mha = layer_create(context, &config);
-        assert_int_equal(headwise_mha_weight_bytes(mha), want[i]);
+        assert_int_equal(headwise_mha_describe(mha)->weight_bytes, want[i]);
         headwise_mha_destroy(mha);
     }
     headwise_context_destroy(context);

@@ -281,7 +281,7 @@ static void expect_refused(call_fn *call, const char *call_name, const struct sp
 
 static void every_wrong_argument_is_refused(enum headwise_isa isa) {
     make_scene(isa);
-    bool one_tier = headwise_context_isa(scene.other_context) == isa;
+    bool one_tier = headwise_context_describe(scene.other_context)->isa == isa;
     int n = 0;
     for (size_t i = 0; i < TEST_COUNT(calls); i++)
         for (size_t j = 0; j < TEST_COUNT(spoils); j++)

@@ -63,14 +63,14 @@ struct cached_memory cached_memory_of(headwise_context *context, const headwise_
     struct cached_memory memory = {(void *)(uintptr_t)cache, 0, 0};
     struct headwise_cache_config config = {
         .size = sizeof(config),
-        .n_sequences = headwise_cache_n_sequences(cache),
-        .n_kv_heads = headwise_cache_n_kv_heads(cache),
-        .head_dim = headwise_cache_head_dim(cache),
-        .value_dim = headwise_cache_value_dim(cache),
-        .capacity = headwise_cache_capacity(cache),
-        .dtype = headwise_cache_dtype(cache),
-        .window = headwise_cache_window(cache),
-        .window_first = headwise_cache_window_first(cache),
+        .n_sequences = headwise_cache_describe(cache)->n_sequences,
+        .n_kv_heads = headwise_cache_describe(cache)->n_kv_heads,
+        .head_dim = headwise_cache_describe(cache)->head_dim,
+        .value_dim = headwise_cache_describe(cache)->value_dim,
+        .capacity = headwise_cache_describe(cache)->capacity,
+        .dtype = headwise_cache_describe(cache)->dtype,
+        .window = headwise_cache_describe(cache)->window,
+        .window_first = headwise_cache_describe(cache)->window_first,
     };
     cached_expect_ok(headwise_cache_bytes(context, &config, &memory.size_bytes), "bytes");
     return memory;
@@ -142,9 +142,9 @@ void cached_append(headwise_context *context, headwise_cache *cache, int64_t seq
 void cached_read(const headwise_cache *cache, int64_t sequence, int64_t from,
                  struct headwise_tensor *k, struct headwise_tensor *v) {
     int64_t n = headwise_cache_length(cache, sequence) - from;
-    int64_t heads = headwise_cache_n_kv_heads(cache);
-    *k = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_head_dim(cache), NULL);
-    *v = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_value_dim(cache), NULL);
+    int64_t heads = headwise_cache_describe(cache)->n_kv_heads;
+    *k = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_describe(cache)->head_dim, NULL);
+    *v = call_tensor(HEADWISE_F32, 1, heads, n, headwise_cache_describe(cache)->value_dim, NULL);
     cached_expect_ok(headwise_cache_read(cache, sequence, from, k, v), "read");
     guard_check();
 }

@@ -32,9 +32,9 @@ static headwise_cache *cache_of(headwise_context *context, const headwise_mha *m
                                 int64_t n_sequences, int64_t capacity) {
     return cached_create(context, (struct headwise_cache_config){
                                       .n_sequences = n_sequences,
-                                      .n_kv_heads = headwise_mha_n_kv_heads(mha),
-                                      .head_dim = headwise_mha_head_dim(mha),
-                                      .value_dim = headwise_mha_value_dim(mha),
+                                      .n_kv_heads = headwise_mha_describe(mha)->n_kv_heads,
+                                      .head_dim = headwise_mha_describe(mha)->head_dim,
+                                      .value_dim = headwise_mha_describe(mha)->value_dim,
                                       .capacity = capacity,
                                   });
 }

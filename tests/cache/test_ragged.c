@@ -27,9 +27,9 @@ struct step {
  * keys, of which a ring has as many as a chunk may have. */
 static int64_t most_rows(const struct pair *p, int64_t sequence, bool appends) {
     int64_t length = headwise_cache_length(p->ragged, sequence);
-    int64_t window = headwise_cache_window(p->ragged);
-    int64_t chunk =
-        headwise_cache_capacity(p->ragged) - headwise_cache_window_first(p->ragged) - window + 1;
+    int64_t window = headwise_cache_describe(p->ragged)->window;
+    int64_t chunk = headwise_cache_describe(p->ragged)->capacity -
+                    headwise_cache_describe(p->ragged)->window_first - window + 1;
     if (appends)
         return headwise_cache_room(p->ragged, sequence);
     return window > 0 && chunk < length ? chunk : length;
@@ -142,7 +142,7 @@ static void expect_same_keys(const struct pair *p, int64_t sequence) {
 /* Some sequences hold many keys already, up to near the end of a block: a ring dropped some. */
 static void begin(struct test_rng *rng, const struct pair *p) {
     enum { CHUNK = 90 };
-    int64_t keys = headwise_cache_window(p->ragged) > 0 ? 1260 : 720;
+    int64_t keys = headwise_cache_describe(p->ragged)->window > 0 ? 1260 : 720;
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, 2, CHUNK, D / HEADS, NULL);
     call_fill(rng, &k, 1);
     for (int64_t s = 0; s < SEQUENCES; s += 2)
@@ -150,7 +150,7 @@ static void begin(struct test_rng *rng, const struct pair *p) {
             cached_append(p->context, p->ragged, s, &k, &k, CHUNK);
             cached_append(p->context, p->separate, s, &k, &k, CHUNK);
         }
-    if (headwise_cache_window(p->ragged) > 0)
+    if (headwise_cache_describe(p->ragged)->window > 0)
         assert_true(headwise_cache_held_from(p->ragged, 0) > 0);
 }
 

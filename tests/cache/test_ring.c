@@ -79,8 +79,10 @@ static void step(headwise_context *context, headwise_cache *caches[2], int64_t n
 
 /* The first keys, and the last capacity - first keys, are there as if nothing was dropped. */
 static void expect_held(const headwise_cache *ring, const headwise_cache *full) {
-    int64_t length = headwise_cache_length(full, 1), first = headwise_cache_window_first(full);
-    int64_t kept = headwise_cache_capacity(ring) - headwise_cache_window_first(ring);
+    int64_t length = headwise_cache_length(full, 1),
+            first = headwise_cache_describe(full)->window_first;
+    int64_t kept =
+        headwise_cache_describe(ring)->capacity - headwise_cache_describe(ring)->window_first;
     int64_t held_from = headwise_cache_held_from(ring, 1);
     struct headwise_tensor k[2], v[2];
     assert_int_equal(headwise_cache_length(ring, 1), length);
@@ -90,7 +92,7 @@ static void expect_held(const headwise_cache *ring, const headwise_cache *full) 
     cached_read(full, 1, held_from, &k[1], &v[1]);
     cached_expect_same(&k[0], &k[1], "keys");
     cached_expect_same(&v[0], &v[1], "values");
-    first = headwise_cache_window_first(ring);
+    first = headwise_cache_describe(ring)->window_first;
     for (int i = 0; i < 2 && first <= length; i++) {
         k[i] = call_tensor(HEADWISE_F32, 1, KV_HEADS, first, DIM, NULL);
         v[i] = call_tensor(HEADWISE_F32, 1, KV_HEADS, first, VALUE_DIM, NULL);

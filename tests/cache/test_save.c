@@ -105,9 +105,9 @@ static void expect_same_attention(headwise_context *context, const headwise_cach
     cached_expect_ok(headwise_attention_cached(context, &y[0], &q, cache, sequence, NULL), "one");
     cached_expect_ok(
         headwise_attention_cached(other_context, &y[1], &q, other, other_sequence, NULL), "other");
-    if (headwise_context_isa(context) == headwise_context_isa(other_context) ||
-        (headwise_context_isa(context) != HEADWISE_ISA_SCALAR &&
-         headwise_context_isa(other_context) != HEADWISE_ISA_SCALAR))
+    if (headwise_context_describe(context)->isa == headwise_context_describe(other_context)->isa ||
+        (headwise_context_describe(context)->isa != HEADWISE_ISA_SCALAR &&
+         headwise_context_describe(other_context)->isa != HEADWISE_ISA_SCALAR))
         cached_expect_same(&y[0], &y[1], "attention");
 }
 
@@ -115,7 +115,7 @@ static void expect_same_attention(headwise_context *context, const headwise_cach
  * that goes on. What was in its place, and the sequence it shared blocks with, do not matter. */
 static void expect_way_back(headwise_context *context, const headwise_cache *cache,
                             headwise_context *other_context, int64_t n, struct test_rng *rng) {
-    headwise_cache *other = new_cache(other_context, headwise_cache_dtype(cache), 620);
+    headwise_cache *other = new_cache(other_context, headwise_cache_describe(cache)->dtype, 620);
     struct headwise_tensor k[3], v[3];
     struct saved saved = save(cache, 2);
     append_random(other_context, other, 0, 270, rng);

@@ -23,8 +23,9 @@ static headwise_mha *prune(headwise_context *context, const headwise_mha *mha, c
 }
 
 static void expect_numbers(const headwise_mha *mha, const int64_t *numbers, int64_t n) {
-    assert_int_equal(headwise_mha_n_heads(mha), n);
-    assert_memory_equal(headwise_mha_head_numbers(mha), numbers, (size_t)n * sizeof(int64_t));
+    assert_int_equal(headwise_mha_describe(mha)->n_heads, n);
+    assert_memory_equal(headwise_mha_describe(mha)->head_numbers, numbers,
+                        (size_t)n * sizeof(int64_t));
 }
 
 /* Options with something for every head of the whole layer: a mask, sinks, slopes, T5's biases. */
@@ -62,7 +63,7 @@ static void use_by_head(struct headwise_attention_options *options, struct by_he
 
 /* The same for the heads that a pruned layer still has. */
 static struct by_head gather(const headwise_mha *pruned, const struct by_head *whole) {
-    size_t heads = (size_t)headwise_mha_n_heads(pruned);
+    size_t heads = (size_t)headwise_mha_describe(pruned)->n_heads;
     int64_t rows = whole->mask.size[2], keys = whole->mask.size[3];
     struct by_head rest = {call_tensor(HEADWISE_F32, 1, (int64_t)heads, rows, keys, NULL),
                            guard_floats(heads), guard_floats(heads),
@@ -85,11 +86,12 @@ static struct by_head gather(const headwise_mha *pruned, const struct by_head *w
 /* Log-sum-exp and head outputs of the heads that stay. */
 static void expect_same_heads(const headwise_mha *pruned, const struct layer_call *got,
                               const struct layer_call *want, int64_t heads) {
-    int64_t batch = got->x.size[0], rows = got->x.size[2], left = headwise_mha_n_heads(pruned);
-    int64_t dim = headwise_mha_value_dim(pruned);
+    int64_t batch = got->x.size[0], rows = got->x.size[2],
+            left = headwise_mha_describe(pruned)->n_heads;
+    int64_t dim = headwise_mha_describe(pruned)->value_dim;
     for (int64_t b = 0; b < batch; b++)
         for (int64_t i = 0; i < left; i++) {
-            int64_t number = headwise_mha_head_numbers(pruned)[i];
+            int64_t number = headwise_mha_describe(pruned)->head_numbers[i];
             int64_t at = (b * left + i) * rows, from = (b * heads + number) * rows;
             compare_same_bits(got->probe.lse + at, want->probe.lse + from, (size_t)rows, "lse");
             compare_same_bits(got->probe.head_outputs + at * dim,
@@ -123,13 +125,14 @@ static void expect_gated_is_pruned(enum headwise_isa isa, struct test_rng *rng,
         gates[drop[i]] = 0;
     use_by_head(&gated.options, &by_head, variant);
     gated.options.head_gates = gates;
-    gated.probe = new_probe(2, heads, rows, headwise_mha_value_dim(whole));
+    gated.probe = new_probe(2, heads, rows, headwise_mha_describe(whole)->value_dim);
     use_by_head(&call.options, &rest, variant);
-    call.y = call_tensor(HEADWISE_F32, 2, 1, rows, headwise_mha_d_out(whole), NULL);
-    call.probe = new_probe(2, heads - n, rows, headwise_mha_value_dim(whole));
+    call.y = call_tensor(HEADWISE_F32, 2, 1, rows, headwise_mha_describe(whole)->d_out, NULL);
+    call.probe = new_probe(2, heads - n, rows, headwise_mha_describe(whole)->value_dim);
     layer_run_with(context, whole, &gated);
     layer_run_with(context, pruned, &call);
-    compare_same_bits(call.y.data, gated.y.data, (size_t)(2 * rows * headwise_mha_d_out(whole)),
+    compare_same_bits(call.y.data, gated.y.data,
+                      (size_t)(2 * rows * headwise_mha_describe(whole)->d_out),
                       "%d of %d heads on %d, variant %d", (int)(heads - n), (int)heads,
                       (int)config->n_kv_heads, variant);
     expect_same_heads(pruned, &call, &gated, heads);
@@ -235,11 +238,10 @@ static void a_kv_head_goes_with_its_group(enum headwise_isa isa) {
     headwise_mha *whole = layer_create(context, &config);
     headwise_mha *one = prune(context, whole, (const int64_t[]){0}, 1, NULL);
     headwise_mha *two = prune(context, one, (const int64_t[]){1}, 1, NULL);
-    assert_int_equal(headwise_mha_n_kv_heads(one), 2);
-    assert_int_equal(headwise_mha_group_size(one, 0), 1);
-    assert_int_equal(headwise_mha_group_size(one, 1), 2);
-    assert_int_equal(headwise_mha_group_size(one, 2), -1);
-    assert_int_equal(headwise_mha_n_kv_heads(two), 1);
+    assert_int_equal(headwise_mha_describe(one)->n_kv_heads, 2);
+    assert_int_equal(headwise_mha_describe(one)->group_sizes[0], 1);
+    assert_int_equal(headwise_mha_describe(one)->group_sizes[1], 2);
+    assert_int_equal(headwise_mha_describe(two)->n_kv_heads, 1);
     expect_numbers(two, (const int64_t[]){2, 3}, 2);
     headwise_mha_destroy(two);
     headwise_mha_destroy(one);
@@ -265,7 +267,7 @@ static void without_heads_the_bias_is_left(enum headwise_isa isa) {
         for (int64_t i = 0; i < 2 * 300 * 300; i++)
             assert_true(call.probe.mean_weights[i] == 0);
         expect_numbers(again, NULL, 0);
-        assert_int_equal(headwise_mha_n_kv_heads(again), 0);
+        assert_int_equal(headwise_mha_describe(again)->n_kv_heads, 0);
         headwise_mha_destroy(again);
         headwise_mha_destroy(empty);
         headwise_mha_destroy(whole);
@@ -300,13 +302,13 @@ static void a_twin_takes_over(enum headwise_isa isa) {
 }
 
 static struct headwise_mha_config unpack(const headwise_mha *mha, enum headwise_layout layout) {
-    int64_t q = headwise_mha_n_heads(mha) * headwise_mha_head_dim(mha);
-    int64_t k = headwise_mha_n_kv_heads(mha) * headwise_mha_head_dim(mha);
-    int64_t v = headwise_mha_n_kv_heads(mha) * headwise_mha_value_dim(mha);
-    int64_t o = headwise_mha_n_heads(mha) * headwise_mha_value_dim(mha);
-    const int64_t in[] = {headwise_mha_d_model(mha), headwise_mha_d_memory(mha),
-                          headwise_mha_d_memory(mha), o};
-    const int64_t out[] = {q, k, v, headwise_mha_d_out(mha)};
+    int64_t q = headwise_mha_describe(mha)->n_heads * headwise_mha_describe(mha)->head_dim;
+    int64_t k = headwise_mha_describe(mha)->n_kv_heads * headwise_mha_describe(mha)->head_dim;
+    int64_t v = headwise_mha_describe(mha)->n_kv_heads * headwise_mha_describe(mha)->value_dim;
+    int64_t o = headwise_mha_describe(mha)->n_heads * headwise_mha_describe(mha)->value_dim;
+    const int64_t in[] = {headwise_mha_describe(mha)->d_model, headwise_mha_describe(mha)->d_memory,
+                          headwise_mha_describe(mha)->d_memory, o};
+    const int64_t out[] = {q, k, v, headwise_mha_describe(mha)->d_out};
     float *weights[4], *biases[4];
     for (int i = 0; i < 4; i++) {
         weights[i] = guard_floats((size_t)(in[i] * out[i]));
@@ -316,17 +318,17 @@ static struct headwise_mha_config unpack(const headwise_mha *mha, enum headwise_
             HEADWISE_OK);
     }
     int64_t *sizes = guard_plain(MOST_HEADS, sizeof(int64_t));
-    for (int64_t g = 0; g < headwise_mha_n_kv_heads(mha); g++)
-        sizes[g] = headwise_mha_group_size(mha, g);
+    for (int64_t g = 0; g < headwise_mha_describe(mha)->n_kv_heads; g++)
+        sizes[g] = headwise_mha_describe(mha)->group_sizes[g];
     return (struct headwise_mha_config){
         .size = sizeof(struct headwise_mha_config),
         .d_model = in[0],
         .d_memory = in[1],
         .d_out = out[3],
-        .n_heads = headwise_mha_n_heads(mha),
-        .n_kv_heads = headwise_mha_n_kv_heads(mha),
-        .head_dim = headwise_mha_head_dim(mha),
-        .value_dim = headwise_mha_value_dim(mha),
+        .n_heads = headwise_mha_describe(mha)->n_heads,
+        .n_kv_heads = headwise_mha_describe(mha)->n_kv_heads,
+        .head_dim = headwise_mha_describe(mha)->head_dim,
+        .value_dim = headwise_mha_describe(mha)->value_dim,
         .layout = layout,
         .w_q = weights[0],
         .w_k = weights[1],
@@ -337,7 +339,7 @@ static struct headwise_mha_config unpack(const headwise_mha *mha, enum headwise_
         .b_v = biases[2],
         .b_o = biases[3],
         .group_sizes = sizes,
-        .head_numbers = headwise_mha_head_numbers(mha),
+        .head_numbers = headwise_mha_describe(mha)->head_numbers,
     };
 }
 
@@ -362,7 +364,7 @@ static void weights_make_the_layer_again(enum headwise_isa isa) {
             layer_run_with(context, pruned, &call);
             layer_run_with(context, again, &second);
             compare_same_bits(second.y.data, call.y.data, 13 * 21, "layer made again");
-            expect_numbers(again, headwise_mha_head_numbers(pruned), 6 - counts[n]);
+            expect_numbers(again, headwise_mha_describe(pruned)->head_numbers, 6 - counts[n]);
             headwise_mha_destroy(again);
             headwise_mha_destroy(pruned);
             headwise_mha_destroy(whole);

@@ -82,13 +82,13 @@ float *models_run(headwise_context *context, const headwise_checkpoint_layer *la
                   int64_t batch, int64_t rows, const float *memory, int64_t memory_rows,
                   const struct headwise_attention_options *options) {
     const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
-    int64_t n = rows / batch, d_out = headwise_mha_d_out(mha);
+    int64_t n = rows / batch, d_out = headwise_mha_describe(mha)->d_out;
     float *y = guard_floats((size_t)(rows * d_out));
     struct headwise_tensor tx =
-        headwise_tensor_brhc(x, HEADWISE_F32, batch, n, 1, headwise_mha_d_model(mha));
+        headwise_tensor_brhc(x, HEADWISE_F32, batch, n, 1, headwise_mha_describe(mha)->d_model);
     struct headwise_tensor ty = headwise_tensor_brhc(y, HEADWISE_F32, batch, n, 1, d_out);
     struct headwise_tensor tm = headwise_tensor_brhc(
-        memory, HEADWISE_F32, batch, memory_rows / batch, 1, headwise_mha_d_memory(mha));
+        memory, HEADWISE_F32, batch, memory_rows / batch, 1, headwise_mha_describe(mha)->d_memory);
     if (options == NULL)
         options = headwise_checkpoint_layer_options(layer);
     if (headwise_mha_forward(context, mha, &ty, &tx, memory != NULL ? &tm : NULL, options) !=

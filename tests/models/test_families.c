@@ -85,7 +85,7 @@ static size_t check_layer(headwise_context *context, headwise_checkpoint *model,
         memory = models_floats(expected, name, &memory_rows, NULL);
     headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
     assert_int_equal(headwise_checkpoint_layer_is_cross(layer), is_cross);
-    assert_int_equal(headwise_mha_d_out(headwise_checkpoint_layer_mha(layer)), columns);
+    assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->d_out, columns);
     float *y = models_run(context, layer, x, 1, rows, memory, memory_rows, NULL);
     for (int64_t i = 0; i < rows * columns; i++) {
         assert_true(bound[i] > 0 && bound[i] < 5e-3); /* outputs are around 1 */

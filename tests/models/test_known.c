@@ -25,8 +25,9 @@ static struct seen look(enum headwise_isa isa, const char *path,
     headwise_checkpoint_layer *layer = models_layer(model, context, NULL, 0);
     const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
     struct headwise_attention_options options = *headwise_checkpoint_layer_options(layer);
-    int64_t n_kv = headwise_mha_n_kv_heads(mha), dim = headwise_mha_head_dim(mha);
-    assert_true(n_kv * rows * dim <= 16 && headwise_mha_n_heads(mha) * rows * rows <= 16);
+    int64_t n_kv = headwise_mha_describe(mha)->n_kv_heads,
+            dim = headwise_mha_describe(mha)->head_dim;
+    assert_true(n_kv * rows * dim <= 16 && headwise_mha_describe(mha)->n_heads * rows * rows <= 16);
     struct headwise_tensor past = headwise_tensor_bhrc(NULL, HEADWISE_F32, 1, n_kv, 0, dim);
     struct headwise_tensor k = headwise_tensor_bhrc(seen.k, HEADWISE_F32, 1, n_kv, rows, dim);
     struct headwise_tensor v = headwise_tensor_bhrc(seen.v, HEADWISE_F32, 1, n_kv, rows, dim);
@@ -38,7 +39,7 @@ static struct seen look(enum headwise_isa isa, const char *path,
     options.scale = 1;
     options.probe = &probe;
     float *y = models_run(context, layer, x, 1, rows, NULL, 0, &options);
-    memcpy(seen.y, y, (size_t)(rows * headwise_mha_d_out(mha)) * sizeof(*y));
+    memcpy(seen.y, y, (size_t)(rows * headwise_mha_describe(mha)->d_out) * sizeof(*y));
     headwise_checkpoint_layer_destroy(layer);
     headwise_checkpoint_close(model);
     headwise_context_destroy(context);
@@ -126,7 +127,7 @@ static void expect_slopes(headwise_context *context, const char *folder, double 
     headwise_checkpoint *model = models_open(models_checkpoint(folder), NULL);
     headwise_checkpoint_layer *layer = models_layer(model, context, NULL, 0);
     const struct headwise_attention_options *options = headwise_checkpoint_layer_options(layer);
-    assert_int_equal(headwise_mha_n_heads(headwise_checkpoint_layer_mha(layer)), n);
+    assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->n_heads, n);
     assert_non_null(options->alibi_slopes);
     assert_int_equal(options->causal, HEADWISE_CAUSAL_BOTTOM_RIGHT);
     for (int h = 0; h < n; h++)

@@ -60,7 +60,7 @@ static float *run(headwise_context *context, headwise_checkpoint *model, const c
     options.head_gates = gates;
     float *y = models_run(context, layer, input->x, 1, input->rows, input->memory,
                           input->memory_rows, &options);
-    *n = input->rows * headwise_mha_d_out(headwise_checkpoint_layer_mha(layer));
+    *n = input->rows * headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->d_out;
     headwise_checkpoint_layer_destroy(layer);
     return y;
 }
@@ -80,9 +80,9 @@ static size_t check_layer(headwise_context *context, const char *name, headwise_
     const struct input input = read_input(expected, part, index);
     headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
     const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
-    int64_t n_heads = headwise_mha_n_heads(mha), numbers[32], n;
+    int64_t n_heads = headwise_mha_describe(mha)->n_heads, numbers[32], n;
     assert_true(n_heads <= 32);
-    memcpy(numbers, headwise_mha_head_numbers(mha), (size_t)n_heads * sizeof *numbers);
+    memcpy(numbers, headwise_mha_describe(mha)->head_numbers, (size_t)n_heads * sizeof *numbers);
     headwise_checkpoint_layer_destroy(layer);
     float gates[32];
     for (int64_t h = 0; h < n_heads; h++)
@@ -101,10 +101,10 @@ static size_t check_layer(headwise_context *context, const char *name, headwise_
         pruned = source = models_open(in_folder(target), NULL);
         layer = models_layer(pruned, context, part, index);
         const headwise_mha *smaller = headwise_checkpoint_layer_mha(layer);
-        assert_int_equal(headwise_mha_n_heads(smaller), n_heads - step - 1);
+        assert_int_equal(headwise_mha_describe(smaller)->n_heads, n_heads - step - 1);
         for (int64_t h = 0, left = 0; h < n_heads; h++) {
             if (gates[h] != 0)
-                assert_int_equal(headwise_mha_head_numbers(smaller)[left++], numbers[h]);
+                assert_int_equal(headwise_mha_describe(smaller)->head_numbers[left++], numbers[h]);
         }
         headwise_checkpoint_layer_destroy(layer);
         float *gated = run(context, model, part, index, &input, gates, &n);
@@ -171,7 +171,8 @@ static void merges_outputs(enum headwise_isa isa) {
         assert_int_equal(
             headwise_mha_prune(&merged, context, headwise_checkpoint_layer_mha(layer), &options),
             HEADWISE_OK);
-        int64_t d_out = headwise_mha_d_out(merged), d_model = headwise_mha_d_model(merged), n;
+        int64_t d_out = headwise_mha_describe(merged)->d_out,
+                d_model = headwise_mha_describe(merged)->d_model, n;
         float *want = guard_floats((size_t)(input.rows * d_out));
         struct headwise_tensor x =
             headwise_tensor_brhc(input.x, HEADWISE_F32, 1, input.rows, 1, d_model);

@@ -36,10 +36,11 @@ static enum headwise_dtype check_stored(headwise_context *context, headwise_chec
     headwise_checkpoint_layer *b = models_layer(stored, context, part, index);
     const headwise_mha *mha = headwise_checkpoint_layer_mha(b);
     enum headwise_dtype dtype = stored_type(stored, context, part, index);
-    assert_int_equal(headwise_mha_packed_dtype(headwise_checkpoint_layer_mha(a)), HEADWISE_F32);
-    assert_int_equal(headwise_mha_packed_dtype(mha), dtype);
-    size_t width = (size_t)headwise_mha_d_model(mha),
-           memory_width = (size_t)headwise_mha_d_memory(mha);
+    assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(a))->packed_dtype,
+                     HEADWISE_F32);
+    assert_int_equal(headwise_mha_describe(mha)->packed_dtype, dtype);
+    size_t width = (size_t)headwise_mha_describe(mha)->d_model,
+           memory_width = (size_t)headwise_mha_describe(mha)->d_memory;
     float *x = guard_floats(ROWS * width), *memory = NULL;
     test_rng_fill(&rng, x, ROWS * width, 1);
     if (headwise_checkpoint_layer_is_cross(b)) {
@@ -48,7 +49,7 @@ static enum headwise_dtype check_stored(headwise_context *context, headwise_chec
     }
     const float *want = models_run(context, a, x, 1, ROWS, memory, memory ? ROWS : 0, NULL);
     const float *got = models_run(context, b, x, 1, ROWS, memory, memory ? ROWS : 0, NULL);
-    compare_same_bits(got, want, ROWS * (size_t)headwise_mha_d_out(mha), "%s %s %" PRId64,
+    compare_same_bits(got, want, ROWS * (size_t)headwise_mha_describe(mha)->d_out, "%s %s %" PRId64,
                       headwise_checkpoint_family(wide), part, index);
     headwise_checkpoint_layer_destroy(a);
     headwise_checkpoint_layer_destroy(b);
@@ -91,9 +92,10 @@ static void weights_are_kept_as_asked(enum headwise_isa isa) {
             continue;
         headwise_checkpoint *model = open_with("llama", (enum headwise_checkpoint_weights)i);
         headwise_checkpoint_layer *layer = models_layer(model, context, NULL, 1);
-        assert_int_equal(headwise_mha_packed_dtype(headwise_checkpoint_layer_mha(layer)), want[i]);
+        assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->packed_dtype,
+                         want[i]);
         assert_int_equal(headwise_checkpoint_layer_config(layer)->packed_dtype, want[i]);
-        assert_int_equal(headwise_mha_dynamic_int8(headwise_checkpoint_layer_mha(layer)),
+        assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->dynamic_int8,
                          i == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC);
         headwise_checkpoint_layer_destroy(layer);
         headwise_checkpoint_close(model);

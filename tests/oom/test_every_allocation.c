@@ -74,11 +74,11 @@ static bool run_with_failure_at(struct counting *counting, struct scene *scene,
                                                .allocator = counting_allocator(counting)};
     enum headwise_status status = headwise_context_create(&context, &options);
     if (status == HEADWISE_OK) {
-        size_t scratch = headwise_context_scratch_bytes(context);
+        size_t scratch = headwise_context_describe(context)->scratch_bytes;
         status = attention(context, scene);
         if (status != HEADWISE_OK) {
             expect_call_untouched(scene);
-            assert_int_equal(headwise_context_scratch_bytes(context), scratch);
+            assert_int_equal(headwise_context_describe(context)->scratch_bytes, scratch);
         }
     }
     if (status == HEADWISE_OK) {
@@ -151,7 +151,7 @@ static void impossible_sizes_give_a_status(enum headwise_isa isa) {
     assert_true(y[0] == 7);
     assert_int_equal(headwise_context_reserve(context, SIZE_MAX / 2), HEADWISE_ERR_NO_MEMORY);
     assert_int_equal(headwise_context_reserve(context, SIZE_MAX), HEADWISE_ERR_NO_MEMORY);
-    assert_int_equal(headwise_context_scratch_bytes(context), 0);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, 0);
     headwise_context_destroy(context);
 }
 

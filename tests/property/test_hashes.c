@@ -149,7 +149,7 @@ static headwise_rotary *make_rotary(enum headwise_isa isa, enum headwise_pairs p
 static struct headwise_mha_config rotary_config(struct test_rng *rng, headwise_rotary *rotary) {
     float *norms = guard_floats(4 * 24);
     test_rng_fill(rng, norms, 4 * 24, 1);
-    bool half = headwise_rotary_pairs(rotary) == HEADWISE_PAIRS_HALF;
+    bool half = headwise_rotary_describe(rotary)->pairs == HEADWISE_PAIRS_HALF;
     return (struct headwise_mha_config){.d_model = 64,
                                         .n_heads = 4,
                                         .n_kv_heads = 2,
@@ -203,7 +203,8 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
     size_t rows = (size_t)(2 * config.n_heads * 70);
     uint64_t hash = call_hash_tensor(COMPARE_HASH_BASIS, &call.y);
     hash = hash_floats(hash, call.probe.weights, rows * (size_t)layer_call_keys(&call));
-    hash = hash_floats(hash, call.probe.contributions, rows * (size_t)headwise_mha_d_out(mha));
+    hash = hash_floats(hash, call.probe.contributions,
+                       rows * (size_t)headwise_mha_describe(mha)->d_out);
     headwise_mha_destroy(mha);
     headwise_rotary_destroy(rotary);
     headwise_context_destroy(context);

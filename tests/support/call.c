@@ -98,7 +98,7 @@ headwise_context *call_context(enum headwise_isa isa, int n_threads) {
         .size = sizeof(options), .isa = isa, .n_threads = n_threads};
     if (headwise_context_create(&context, &options) != HEADWISE_OK)
         fail_msg("headwise_context_create: %s", headwise_last_error());
-    assert_int_equal(headwise_context_isa(context), isa);
+    assert_int_equal(headwise_context_describe(context)->isa, isa);
     return context;
 }
 

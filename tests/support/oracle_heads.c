@@ -76,10 +76,10 @@ void oracle_rotate_head(const struct headwise_mha_config *c, int64_t position, d
                         double *bound) {
     if (c->rotary == NULL)
         return;
-    int64_t n = headwise_rotary_dim(c->rotary) / 2;
-    const float *cosines = headwise_rotary_cos(c->rotary) + position * n;
-    const float *sines = headwise_rotary_sin(c->rotary) + position * n;
-    bool half = headwise_rotary_pairs(c->rotary) == HEADWISE_PAIRS_HALF;
+    int64_t n = headwise_rotary_describe(c->rotary)->rotary_dim / 2;
+    const float *cosines = headwise_rotary_describe(c->rotary)->cos + position * n;
+    const float *sines = headwise_rotary_describe(c->rotary)->sin + position * n;
+    bool half = headwise_rotary_describe(c->rotary)->pairs == HEADWISE_PAIRS_HALF;
     for (int64_t j = 0; j < n; j++)
         rotate_pair(value, bound, half ? j : 2 * j, half ? n + j : 2 * j + 1, (double)cosines[j],
                     (double)sines[j]);

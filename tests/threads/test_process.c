@@ -145,7 +145,7 @@ static void affinity_limits_the_default(enum headwise_isa isa) {
             _exit(2);
         if (headwise_default_threads() != 1 || headwise_context_create(&context, NULL) != 0)
             _exit(3);
-        _exit(headwise_context_threads(context) == 1 ? 0 : 4);
+        _exit(headwise_context_describe(context)->n_threads == 1 ? 0 : 4);
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -70,7 +70,7 @@ headwise_mha *seed_create(headwise_context *context, const struct seed_layer *s)
 
 void seed_forward(headwise_context *context, const headwise_mha *mha, struct seed_layer *s) {
     size_t queries = (size_t)(s->batch * s->rows);
-    size_t rows = queries * (size_t)headwise_mha_n_heads(mha);
+    size_t rows = queries * (size_t)headwise_mha_describe(mha)->n_heads;
     s->y = guard_floats(queries * (size_t)s->config.d_out);
     s->probe = (struct headwise_probe){
         .size = sizeof(s->probe),

@@ -52,7 +52,7 @@ static void expect_counts(headwise_context *context, const int64_t *row) {
     headwise_mha *mha = NULL;
     int64_t parameters = 0;
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
-    int64_t dim = headwise_mha_head_dim(mha), heads = headwise_mha_n_heads(mha);
+    int64_t dim = headwise_mha_describe(mha)->head_dim, heads = headwise_mha_describe(mha)->n_heads;
     for (int part = HEADWISE_MHA_Q; part <= HEADWISE_MHA_O; part++)
         parameters += count_part(mha, (enum headwise_mha_part)part, row[PER_MATRIX]);
     assert_int_equal(headwise_mha_forward(context, mha, &out, &in, NULL, &call), HEADWISE_OK);

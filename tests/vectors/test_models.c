@@ -191,7 +191,8 @@ static void run_llama(headwise_context *context, const headwise_safetensors *mod
                 llama_array(data, layer, "layers.%d.self_attn.output", n), n, "output");
     expect_near(probe.weights, result->weights, result->weights_bound,
                 llama_array(data, layer, "layers.%d.self_attn.probs", map), map, "weights");
-    if (headwise_rotary_pairs(rotary) == HEADWISE_PAIRS_HALF) /* the order they are stored in */
+    if (headwise_rotary_describe(rotary)->pairs ==
+        HEADWISE_PAIRS_HALF) /* the order they are stored in */
         expect_keys(key.data, llama_array(data, layer, "layers.%d.self_attn.k_rope", keys),
                     largest_magnitude(x.data, config.w_k));
     headwise_safetensors_close(data);

@@ -160,7 +160,7 @@ void layer_close(struct layer_opened *opened) {
 void layer_print(const struct layer_opened *opened) {
     const struct layer_input *layer = &opened->layer;
     const struct headwise_mha_config *config = &layer->config;
-    int n_threads = headwise_context_threads(opened->context);
+    int n_threads = headwise_context_describe(opened->context)->n_threads;
     printf("layer of %lld head%s", (long long)config->n_heads, config->n_heads == 1 ? "" : "s");
     if (config->n_kv_heads != config->n_heads)
         printf(" on %lld kv head%s", (long long)config->n_kv_heads,
@@ -171,6 +171,7 @@ void layer_print(const struct layer_opened *opened) {
         printf(" on %lld of memory", (long long)layer->n_keys);
     if (layer->batch != 1)
         printf(", batch of %lld", (long long)layer->batch);
-    printf("; tier %s, %d thread%s\n", headwise_isa_name(headwise_context_isa(opened->context)),
-           n_threads, n_threads == 1 ? "" : "s");
+    printf("; tier %s, %d thread%s\n",
+           headwise_isa_name(headwise_context_describe(opened->context)->isa), n_threads,
+           n_threads == 1 ? "" : "s");
 }

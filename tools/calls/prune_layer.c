@@ -49,10 +49,10 @@ static int take_bias(struct headwise_file_tensor *tensor, struct arena *arena,
 
 static int take_tensors(struct headwise_file_tensor *tensors, size_t *n, struct arena *arena,
                         const headwise_mha *mha, const struct headwise_mha_config *config) {
-    int64_t q = headwise_mha_n_heads(mha) * config->head_dim;
-    int64_t k = headwise_mha_n_kv_heads(mha) * config->head_dim;
-    int64_t v = headwise_mha_n_kv_heads(mha) * config->value_dim;
-    int64_t o = headwise_mha_n_heads(mha) * config->value_dim;
+    int64_t q = headwise_mha_describe(mha)->n_heads * config->head_dim;
+    int64_t k = headwise_mha_describe(mha)->n_kv_heads * config->head_dim;
+    int64_t v = headwise_mha_describe(mha)->n_kv_heads * config->value_dim;
+    int64_t o = headwise_mha_describe(mha)->n_heads * config->value_dim;
     const struct {
         const char *name, *bias_name;
         const float *bias; /* NULL: there was none */
@@ -82,18 +82,19 @@ static int write_layer(const char *path, struct arena *arena, const struct layer
                        const headwise_mha *mha, const struct headwise_prune_options *options) {
     struct headwise_file_tensor tensors[N_TENSORS];
     size_t n;
-    int64_t n_heads = headwise_mha_n_heads(mha), n_kv_heads = headwise_mha_n_kv_heads(mha);
+    int64_t n_heads = headwise_mha_describe(mha)->n_heads,
+            n_kv_heads = headwise_mha_describe(mha)->n_kv_heads;
     int code = take_tensors(tensors, &n, arena, mha, &opened->layer.config);
     int64_t *sizes = arena_take(arena, n_kv_heads, sizeof *sizes);
     if (code || !sizes)
         return EXIT_UNUSABLE;
     for (int64_t g = 0; g < n_kv_heads; g++)
-        sizes[g] = headwise_mha_group_size(mha, g);
+        sizes[g] = headwise_mha_describe(mha)->group_sizes[g];
     const char *before = headwise_safetensors_metadata(opened->weights, "pruned_heads");
     const struct headwise_file_metadata metadata[] = {
         {"num_heads", arena_text(arena, "%lld", (long long)n_heads)},
         {"num_kv_heads", arena_text(arena, "%lld", (long long)n_kv_heads)},
-        {"head_numbers", join(arena, NULL, headwise_mha_head_numbers(mha), n_heads)},
+        {"head_numbers", join(arena, NULL, headwise_mha_describe(mha)->head_numbers, n_heads)},
         {"group_sizes", join(arena, NULL, sizes, n_kv_heads)},
         {"pruned_heads", join(arena, before, options->heads, options->n_heads)},
         {"headwise", headwise_version()},
@@ -115,7 +116,7 @@ int prune_layer_write(const char *path, struct arena *arena, const struct layer_
     if (headwise_mha_create(&mha, opened->context, &opened->layer.config) != HEADWISE_OK ||
         headwise_mha_prune(&pruned, opened->context, mha, options) != HEADWISE_OK)
         code = fail("%s: %s", weights_path, headwise_last_error());
-    if (!code && headwise_mha_n_heads(pruned) == 0)
+    if (!code && headwise_mha_describe(pruned)->n_heads == 0)
         code = fail("%s: no head would be left, expected one or more", weights_path);
     if (!code)
         code = write_layer(path, arena, opened, pruned, options);

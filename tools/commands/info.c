@@ -41,9 +41,9 @@ static json_t *collect(const headwise_context *context) {
                      headwise_version(), "tiers", "built", list_tiers(headwise_isa_built), "usable",
                      list_tiers(headwise_isa_usable), "best",
                      headwise_isa_name(headwise_isa_best()), "chosen",
-                     headwise_isa_name(headwise_context_isa(context)), "threads",
-                     headwise_context_threads(context), "sleef", sleef, "openmp", HEADWISE_OPENMP,
-                     "key_block", HEADWISE_KEY_BLOCK);
+                     headwise_isa_name(headwise_context_describe(context)->isa), "threads",
+                     headwise_context_describe(context)->n_threads, "sleef", sleef, "openmp",
+                     HEADWISE_OPENMP, "key_block", HEADWISE_KEY_BLOCK);
 }
 
 static void print_list(const char *label, const json_t *list) {

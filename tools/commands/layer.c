@@ -226,9 +226,10 @@ static int run_layer(const void *arguments) {
     if (!code && checked == EXIT_UNUSABLE)
         code = checked;
     if (!code && s->time)
-        code = timing_print(&run.opened.layer, &run.opened.attention,
-                            headwise_context_isa(run.opened.context), s->layer.isa != NULL,
-                            s->layer.threads, s->repeat.is_set ? s->repeat.value : 100, &run.arena);
+        code =
+            timing_print(&run.opened.layer, &run.opened.attention,
+                         headwise_context_describe(run.opened.context)->isa, s->layer.isa != NULL,
+                         s->layer.threads, s->repeat.is_set ? s->repeat.value : 100, &run.arena);
     if (!code && s->output)
         code = outputs_write(&run.outputs, s->output, "headwise layer", run.opened.context);
     headwise_mha_destroy(run.mha);

@@ -41,12 +41,13 @@ int outputs_write(const struct outputs *outputs, const char *path, const char *o
     char *names = arena_text(outputs->arena, "%s", "");
     for (size_t i = 0; names && i < outputs->n_tensors; i++)
         names = arena_text(outputs->arena, "%s%s%s", names, i ? "," : "", outputs->tensors[i].name);
-    const char *threads = arena_text(outputs->arena, "%d", headwise_context_threads(context));
+    const char *threads =
+        arena_text(outputs->arena, "%d", headwise_context_describe(context)->n_threads);
     if (!names || !threads)
         return EXIT_UNUSABLE;
     const struct headwise_file_metadata metadata[] = {
         {"op", op},
-        {"isa", headwise_isa_name(headwise_context_isa(context))},
+        {"isa", headwise_isa_name(headwise_context_describe(context)->isa)},
         {"threads", threads},
         {"outputs", names},
         {"headwise", headwise_version()},

@@ -10,12 +10,12 @@
 static int describe(struct collecting *c) {
     struct findings *f = c->findings;
     const struct layer_input *layer = &c->opened->layer;
-    f->n_heads = headwise_mha_n_heads(c->mha);
-    f->n_kv_heads = headwise_mha_n_kv_heads(c->mha);
-    f->head_dim = headwise_mha_head_dim(c->mha);
-    f->value_dim = headwise_mha_value_dim(c->mha);
-    f->d_model = headwise_mha_d_model(c->mha);
-    f->d_out = headwise_mha_d_out(c->mha);
+    f->n_heads = headwise_mha_describe(c->mha)->n_heads;
+    f->n_kv_heads = headwise_mha_describe(c->mha)->n_kv_heads;
+    f->head_dim = headwise_mha_describe(c->mha)->head_dim;
+    f->value_dim = headwise_mha_describe(c->mha)->value_dim;
+    f->d_model = headwise_mha_describe(c->mha)->d_model;
+    f->d_out = headwise_mha_describe(c->mha)->d_out;
     f->batch = layer->batch;
     f->entry = c->request->entry;
     f->n_queries = layer->n_queries;
@@ -33,9 +33,9 @@ static int describe(struct collecting *c) {
     f->heads = arena_take(c->arena, f->n_heads, sizeof *f->heads);
     if (!f->heads)
         return EXIT_UNUSABLE;
-    const int64_t *numbers = headwise_mha_head_numbers(c->mha);
+    const int64_t *numbers = headwise_mha_describe(c->mha)->head_numbers;
     for (int64_t g = 0, h = 0; g < f->n_kv_heads; g++) {
-        for (int64_t end = h + headwise_mha_group_size(c->mha, g); h < end; h++) {
+        for (int64_t end = h + headwise_mha_describe(c->mha)->group_sizes[g]; h < end; h++) {
             f->heads[h].number = numbers[h];
             f->heads[h].kv_head = g;
         }
@@ -52,11 +52,11 @@ static void count_costs(struct collecting *c) {
         visible += (double)count_visible(f, &c->opened->attention, i + f->offset);
     double own = queries * (double)(f->d_model * f->head_dim + f->value_dim * f->d_out) +
                  visible * (double)(f->head_dim + f->value_dim);
-    double keys = (double)f->n_keys * (double)headwise_mha_d_memory(c->mha) *
+    double keys = (double)f->n_keys * (double)headwise_mha_describe(c->mha)->d_memory *
                   (double)(f->head_dim + f->value_dim);
     for (int64_t h = 0; h < f->n_heads; h++) {
         struct head_findings *head = &f->heads[h];
-        head->cost = own + keys / (double)headwise_mha_group_size(c->mha, head->kv_head);
+        head->cost = own + keys / (double)headwise_mha_describe(c->mha)->group_sizes[head->kv_head];
         all += head->cost;
     }
     for (int64_t h = 0; h < f->n_heads; h++)

@@ -27,7 +27,7 @@ static json_t *describe_layer(const struct findings *f, const headwise_context *
                      (json_int_t)f->batch, "entry", (json_int_t)f->entry, "tokens",
                      (json_int_t)f->n_queries, "keys", (json_int_t)f->n_keys, "offset",
                      (json_int_t)f->offset, "memory", !f->is_self, "causal", causal[f->causal],
-                     "isa", headwise_isa_name(headwise_context_isa(context)));
+                     "isa", headwise_isa_name(headwise_context_describe(context)->isa));
 }
 
 static json_t *list_texts(const char *const *texts, int64_t n) {

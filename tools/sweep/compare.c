@@ -33,7 +33,8 @@ int sweep_compare(struct sweep_row *row, struct arena *arena, headwise_context *
                   const float *first, const struct headwise_attention_options *options) {
     struct headwise_attention_options seen = *options;
     struct headwise_probe probe = {.size = sizeof probe};
-    int64_t value_dim = headwise_mha_value_dim(mha), d_out = headwise_mha_d_out(mha);
+    int64_t value_dim = headwise_mha_describe(mha)->value_dim,
+            d_out = headwise_mha_describe(mha)->d_out;
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, row->length, 1, d_out);
     probe.head_outputs =
         arena_take(arena, row->n_heads * row->length * value_dim, sizeof *probe.head_outputs);

@@ -82,7 +82,7 @@ static void summarize(struct sweep_row *row, struct case_of_row *runs) {
 static int open_case(struct measuring *m, struct case_of_row *row, headwise_context *context,
                      int head, int64_t length) {
     const struct sweep *sweep = m->sweep;
-    int64_t d_out = headwise_mha_d_out(m->mhas[head]), rounds = ROUNDS;
+    int64_t d_out = headwise_mha_describe(m->mhas[head])->d_out, rounds = ROUNDS;
     float *y = arena_take(m->arena, length * d_out, sizeof *y);
     *row = (struct case_of_row){.context = context, .mha = m->mhas[head]};
     row->options.size = sizeof row->options;
@@ -171,7 +171,7 @@ static int measure_group(struct measuring *m, struct sweep_row *rows, headwise_c
 
 static int create_layers(struct measuring *m, headwise_context *context) {
     struct sweep *sweep = m->sweep;
-    sweep->tier = headwise_context_isa(context);
+    sweep->tier = headwise_context_describe(context)->isa;
     for (int h = 0; h < sweep->heads.n; h++) {
         struct headwise_mha_config config = sweep->config;
         config.n_heads = sweep->heads.values[h];
