@@ -91,7 +91,7 @@ static void run_whole(struct work *w) {
     int64_t d = headwise_mha_describe(w->mha)->d_out;
     float *bias = floats(d);
     double square = 0;
-    check(headwise_mha_weights(w->mha, NULL, bias, HEADWISE_MHA_O, HEADWISE_OUT_IN));
+    check(headwise_mha_weights(w->mha, NULL, bias, NULL, HEADWISE_MHA_O, HEADWISE_OUT_IN));
     w->whole = run(w, w->mha, NULL);
     for (int64_t i = 0; i < w->batch * w->tokens * d; i++)
         square += pow((double)w->whole[i] - (double)bias[i % d], 2);
@@ -178,7 +178,8 @@ static void save(const char *path, const headwise_mha *mha, int64_t heads) {
     }
     for (int p = 0; p < 4; p++) {
         float *weights = floats(sizes[p][0] * sizes[p][1]), *bias = floats(sizes[p][1]);
-        check(headwise_mha_weights(mha, weights, bias, (enum headwise_mha_part)p, HEADWISE_IN_OUT));
+        check(headwise_mha_weights(mha, weights, bias, NULL, (enum headwise_mha_part)p,
+                                   HEADWISE_IN_OUT));
         tensors[2 * p] = (struct headwise_file_tensor){
             names[p][0], HEADWISE_FILE_F32, 2, {sizes[p][0], sizes[p][1]}, 0, 0, weights};
         tensors[2 * p + 1] = (struct headwise_file_tensor){

@@ -17,7 +17,7 @@ static int64_t count_part(const headwise_mha *mha, enum headwise_mha_part part, 
     int64_t n = 0;
     for (int64_t i = 0; i < most; i++)
         weights[i] = -1;
-    must(headwise_mha_weights(mha, weights, NULL, part, HEADWISE_IN_OUT));
+    must(headwise_mha_weights(mha, weights, NULL, NULL, part, HEADWISE_IN_OUT));
     for (int64_t i = 0; i < most; i++)
         n += weights[i] != -1;
     free(weights);

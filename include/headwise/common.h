@@ -1,10 +1,16 @@
-/* Status codes, element types and the error text that every call shares. */
+/* The version, status codes, element types and the error text that every call shares. */
 #ifndef HEADWISE_COMMON_H
 #define HEADWISE_COMMON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Of these headers. */
+#define HEADWISE_VERSION_MAJOR 0
+#define HEADWISE_VERSION_MINOR 1
+#define HEADWISE_VERSION_PATCH 0
+#define HEADWISE_VERSION "0.1.0"
 
 #if defined(__GNUC__)
 #define HEADWISE_API __attribute__((visibility("default")))
@@ -15,6 +21,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* HEADWISE_VERSION of the library that is loaded. Static storage. */
+HEADWISE_API const char *headwise_version(void);
 
 /* What a call returns. Unless a function says otherwise, a call that does not return HEADWISE_OK
  * has written to none of its outputs and has changed none of its objects: it may be repeated. */

@@ -1,5 +1,5 @@
 /* What single heads of a layer do: their queries and keys, how much each contributes, which of them
- * resemble one another, and which can go. */
+ * resemble one another, which can go, and the layer without them. */
 #ifndef HEADWISE_HEADS_H
 #define HEADWISE_HEADS_H
 
@@ -38,7 +38,7 @@ headwise_mha_project(headwise_context *context, const headwise_mha *mha,
  * of the mean square), or where no entry is left; NaN where a weight is NaN.
  *   q (B, H, S, D), k (B, Hkv, L, D), options as in headwise_attention(), or NULL; past_value,
  *   present_*, head_gates, positions and the probe have no effect. Of a layer they come from
- *   headwise_mha_project() with the same options; where groups are uneven (prune.h) give each query
+ *   headwise_mha_project() with the same options; where groups are uneven give each query
  *   head a copy of its keys, Hkv = H.
  * The maps are computed in blocks of queries and never kept: about 8 MB, or O(B H T) where a single
  * query is more, taken from the context's allocator and given back. Sums are float64, in an order
@@ -114,6 +114,67 @@ HEADWISE_API enum headwise_status
 headwise_propose_pruning(int64_t *order, double *change, int64_t *twin, const double *gram,
                          const double *correlation, int64_t n_heads,
                          const struct headwise_twin_limits *limits);
+
+/* Heads keep the numbers they had in the layer that was first created: pruning {1} and then {2} of
+ * four heads leaves 0 and 3. */
+struct headwise_prune_options {
+    size_t size;          /* sizeof(struct headwise_prune_options) */
+    const int64_t *heads; /* [n_heads]: numbers of the heads to drop, in any order, each once */
+    int64_t n_heads;      /* 0 ... all of them */
+    /* [n_heads] or NULL. merge_into[i] >= 0: the head with that number, which stays, takes over:
+     * the rows of W_O of heads[i] are added to its own, so that it speaks for both, and y changes
+     * by (output of the heir - output of heads[i]) times those rows. Good where the outputs of both
+     * heads are nearly the same, which maps that are alike do not tell: their W_V must agree too,
+     * as in heads that share a kv head. -1: nobody takes over. */
+    const int64_t *merge_into;
+};
+
+/* Builds the layer that is left without these heads and stores it in *pruned; mha stays as it is.
+ * A kv head goes when its last query head goes, so that groups may become uneven: kv head g is then
+ * read by group_sizes[g] of headwise_mha_describe() consecutive query heads. With all heads gone y
+ * = b_o.
+ *
+ * Weights stay in the type that mha keeps them in, with their scales; only where heads merge W_O is
+ * rounded to it again, I8 with new scales.
+ * Without merges the new layer's y has the bits of mha's with gates of 0 for these heads, on every
+ * tier, as long as W_O is finite (0 times an infinity is NaN) and no partial sum underflows to -0.
+ * Options of its calls (gates, sinks, slopes, relative_bias, masks by head), probes and caches have
+ * the pruned layer's number of heads: headwise_mha_gather_heads() picks their elements.
+ *
+ * HEADWISE_ERR_INVALID: a pointer is NULL, the tiers differ, a number names no head of the layer or
+ * comes twice, merge_into names a head that is not there or goes too. HEADWISE_ERR_NO_MEMORY (about
+ * one copy of the weights is needed meanwhile). On failure *pruned is unchanged. */
+HEADWISE_API enum headwise_status headwise_mha_prune(headwise_mha **pruned,
+                                                     headwise_context *context,
+                                                     const headwise_mha *mha,
+                                                     const struct headwise_prune_options *options);
+
+/* dst[i][c] = src[number of head i][c] for the layer's heads i, c < columns: what is left of an
+ * array with one row for each head of the layer before any pruning. columns is 1 for head_gates,
+ * sinks and alibi_slopes, 2 * relative_reach + 1 for relative_bias, S * T for a contiguous float
+ * mask (H, S, T). dst [n_heads][columns] may be src.
+ * HEADWISE_ERR_INVALID: a pointer is NULL, columns is negative or the size overflows. */
+HEADWISE_API enum headwise_status headwise_mha_gather_heads(const headwise_mha *mha, float *dst,
+                                                            const float *src, int64_t columns);
+
+/* The parts of a layer that have weights. */
+enum headwise_mha_part {
+    HEADWISE_MHA_Q = 0, /* out = n_heads * head_dim, in = d_model */
+    HEADWISE_MHA_K = 1, /* out = n_kv_heads * head_dim, in = d_memory */
+    HEADWISE_MHA_V = 2, /* out = n_kv_heads * value_dim, in = d_memory */
+    HEADWISE_MHA_O = 3  /* out = d_out, in = n_heads * value_dim */
+};
+
+/* Copies the weights of a part, as f32, to a contiguous array of the layout, its bias (zeros where
+ * the layer has none) to out numbers, and, of I8 weights, its scales to out numbers; each may be
+ * NULL. What is kept as f32 has its bits, f16 and bf16 convert back to theirs, and I8 gives integer
+ * * scale. headwise_mha_create() on these arrays, with packed_dtype, group_sizes, head_numbers and
+ * (I8) scales, gives a layer with the same bits. HEADWISE_ERR_INVALID: mha is NULL, part or layout
+ * is none, scales are asked for but the layer's weights are not I8. Nothing has been written. */
+HEADWISE_API enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights,
+                                                       float *bias, float *scales,
+                                                       enum headwise_mha_part part,
+                                                       enum headwise_layout layout);
 
 #ifdef __cplusplus
 }

@@ -11,10 +11,7 @@
 #include "mha.h"
 #include "positions.h"
 #include "probe.h"
-#include "prune.h"
 #include "ragged.h"
-#include "statistics.h"
 #include "tensor.h"
-#include "version.h"
 
 #endif

@@ -65,7 +65,7 @@ struct headwise_mha_config {
     float norm_eps;          /* > 0; 0: 1e-6 */
     bool norm_adds_one;      /* the weights are 1 + q_norm, 1 + k_norm (Gemma) */
 
-    /* Of a layer whose heads were pruned (prune.h), each NULL for none. head_dim is then required,
+    /* Of a layer whose heads were pruned (heads.h), each NULL for none. head_dim is then required,
      * and n_heads may be 0 (n_kv_heads and w_* 0 and NULL too): y = b_o.
      * group_sizes [Hkv]: query heads that read each kv head, consecutive, 1 or more, H in sum;
      * NULL: H / Hkv each. head_numbers [H]: 0 or more, increasing; NULL: 0, 1, 2 ... */

@@ -7,10 +7,6 @@
 #include "headwise/headwise.h"
 #include "layer/mha.h"
 
-const char *headwise_version(void) {
-    return HEADWISE_VERSION;
-}
-
 enum headwise_status headwise_attention(headwise_context *context, const struct headwise_tensor *y,
                                         const struct headwise_tensor *q,
                                         const struct headwise_tensor *k,

@@ -1,3 +1,4 @@
+/* Layers without some of their heads, and their weights read back: checks. */
 #include <string.h>
 
 #include "api/check_layer.h"
@@ -5,7 +6,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "heads/prune.h"
-#include "headwise/prune.h"
+#include "headwise/heads.h"
 #include "kernels/dispatch.h"
 
 static bool is_among(const int64_t *numbers, int64_t n, int64_t number) {
@@ -97,7 +98,7 @@ static const struct headwise_matrix *part_of(const headwise_mha *mha, enum headw
 }
 
 enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights, float *bias,
-                                          enum headwise_mha_part part,
+                                          float *scales, enum headwise_mha_part part,
                                           enum headwise_layout layout) {
     if (!mha)
         return headwise_fail(HEADWISE_ERR_INVALID, "mha_weights: the layer is NULL");
@@ -108,27 +109,15 @@ enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weight
         return headwise_fail(HEADWISE_ERR_INVALID, "mha_weights: layout is %d, no headwise_layout",
                              (int)layout);
     const struct headwise_matrix *matrix = part_of(mha, part);
+    if (scales && matrix->dtype != HEADWISE_I8)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "mha_weights: the layer's weights are %s, only i8 has scales",
+                             headwise_dtype_name(matrix->dtype));
     if (weights)
         headwise_matrix_unpack(weights, matrix, headwise_kernels_get(mha->isa), layout);
     if (bias && matrix->n > 0)
         memcpy(bias, matrix->bias, (size_t)matrix->n * sizeof(float));
-    return HEADWISE_OK;
-}
-
-enum headwise_status headwise_mha_scales(const headwise_mha *mha, float *scales,
-                                         enum headwise_mha_part part) {
-    if (!mha || !scales)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha_scales: %s is NULL",
-                             !mha ? "the layer" : "scales");
-    if ((unsigned)part > HEADWISE_MHA_O)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha_scales: part is %d, no headwise_mha_part",
-                             (int)part);
-    const struct headwise_matrix *matrix = part_of(mha, part);
-    if (matrix->dtype != HEADWISE_I8)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha_scales: the layer's weights are %s, only i8 has scales",
-                             headwise_dtype_name(matrix->dtype));
-    if (matrix->n > 0)
+    if (scales && matrix->n > 0)
         memcpy(scales, matrix->scales, (size_t)matrix->n * sizeof(float));
     return HEADWISE_OK;
 }

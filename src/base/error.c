@@ -14,6 +14,10 @@ enum headwise_status headwise_fail(enum headwise_status status, const char *form
     return status;
 }
 
+const char *headwise_version(void) {
+    return HEADWISE_VERSION;
+}
+
 const char *headwise_last_error(void) {
     return last_error;
 }

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_SRC_PRUNE_H
 #define HEADWISE_SRC_PRUNE_H
 
-#include "headwise/prune.h"
+#include "headwise/heads.h"
 #include "layer/mha.h"
 
 /* The place of the head with this number in the layer, or -1. */

@@ -15,9 +15,10 @@ static void expect_queries(const headwise_mha *mha, const struct headwise_mha_co
                            const struct headwise_tensor *x, const struct headwise_tensor *q) {
     int64_t n_in = config->d_model, n_out = q->size[1] * q->size[3], rows = x->size[2];
     float *w = guard_floats((size_t)(n_in * n_out)), *scales = guard_floats((size_t)n_out);
-    assert_int_equal(headwise_mha_weights(mha, w, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+    assert_int_equal(headwise_mha_weights(mha, w, NULL, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
                      HEADWISE_OK);
-    assert_int_equal(headwise_mha_scales(mha, scales, HEADWISE_MHA_Q), HEADWISE_OK);
+    assert_int_equal(headwise_mha_weights(mha, NULL, NULL, scales, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+                     HEADWISE_OK);
     for (int64_t r = 0; r < rows; r++) {
         const float *row = (const float *)x->data + r * n_in;
         float largest = 0;
@@ -83,7 +84,7 @@ static struct headwise_mha_config kept_config(const headwise_mha *mha,
     for (int part = 0; part < 4; part++) {
         float *w = guard_floats((size_t)(width * (part < 3 ? config->d_model : config->d_out)));
         assert_int_equal(
-            headwise_mha_weights(mha, w, NULL, (enum headwise_mha_part)part, config->layout),
+            headwise_mha_weights(mha, w, NULL, NULL, (enum headwise_mha_part)part, config->layout),
             HEADWISE_OK);
         *weights[part] = w;
     }

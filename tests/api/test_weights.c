@@ -30,9 +30,9 @@ static struct headwise_mha_config read_back(const headwise_mha *mha,
                  {&kept.w_o, o, headwise_mha_describe(mha)->d_out}};
     for (int p = 0; p < 4; p++) {
         float *weights = guard_floats((size_t)(parts[p].inputs * parts[p].outputs));
-        assert_int_equal(
-            headwise_mha_weights(mha, weights, NULL, (enum headwise_mha_part)p, config->layout),
-            HEADWISE_OK);
+        assert_int_equal(headwise_mha_weights(mha, weights, NULL, NULL, (enum headwise_mha_part)p,
+                                              config->layout),
+                         HEADWISE_OK);
         *parts[p].weights = weights;
     }
     kept.weight_dtype = HEADWISE_F32;
@@ -100,7 +100,8 @@ static void weights_are_rounded_as_said(enum headwise_isa isa) {
             struct headwise_mha_config as_kept = read_back(mha, &config);
             struct kept kept = {&config, as_kept.w_q, guard_floats(55), 45, 55};
             assert_int_equal(headwise_mha_describe(mha)->packed_dtype, config.packed_dtype);
-            enum headwise_status status = headwise_mha_scales(mha, kept.scales, HEADWISE_MHA_Q);
+            enum headwise_status status =
+                headwise_mha_weights(mha, NULL, NULL, kept.scales, HEADWISE_MHA_Q, HEADWISE_OUT_IN);
             assert_int_equal(status, i / 3 == 2 ? HEADWISE_OK : HEADWISE_ERR_INVALID);
             if (i / 3 == 2)
                 expect_quantised(&kept);
@@ -255,10 +256,12 @@ static void integers_may_be_given(enum headwise_isa isa) {
         expect_same_layers(isa, &rng, &given, &same, 9);
         headwise_context *context = call_context(isa, 1);
         headwise_mha *mha = layer_create(context, &given);
-        assert_int_equal(headwise_mha_weights(mha, read, NULL, HEADWISE_MHA_O, given.layout),
+        assert_int_equal(headwise_mha_weights(mha, read, NULL, NULL, HEADWISE_MHA_O, given.layout),
                          HEADWISE_OK);
         compare_same_bits(read, weights, N, "read back");
-        assert_int_equal(headwise_mha_scales(mha, read, HEADWISE_MHA_V), HEADWISE_OK);
+        assert_int_equal(
+            headwise_mha_weights(mha, NULL, NULL, read, HEADWISE_MHA_V, HEADWISE_OUT_IN),
+            HEADWISE_OK);
         compare_same_bits(read, scales, D, "scales");
         headwise_mha_destroy(mha);
         headwise_context_destroy(context);
@@ -283,7 +286,7 @@ static void extreme_weights_fit_i8(enum headwise_isa isa) {
                                                .packed_dtype = HEADWISE_I8};
     headwise_context *context = call_context(isa, 1);
     headwise_mha *mha = layer_create(context, &config);
-    assert_int_equal(headwise_mha_weights(mha, read, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+    assert_int_equal(headwise_mha_weights(mha, read, NULL, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
                      HEADWISE_OK);
     assert_true(read[0] == 0);
     assert_true(fabsf(read[D] - extremes[1]) <= 0x1p-127f);

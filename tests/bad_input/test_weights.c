@@ -212,13 +212,16 @@ static void scales_of_nothing(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     make_scene(&scene);
     headwise_mha *mha = layer_create(context, &scene.config);
-    assert_int_equal(headwise_mha_scales(NULL, scales, HEADWISE_MHA_Q), HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_scales(mha, NULL, HEADWISE_MHA_Q), HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_scales(mha, scales, (enum headwise_mha_part)4),
+    assert_int_equal(
+        headwise_mha_weights(NULL, NULL, NULL, scales, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+        HEADWISE_ERR_INVALID);
+    assert_int_equal(
+        headwise_mha_weights(mha, NULL, NULL, scales, (enum headwise_mha_part)4, HEADWISE_OUT_IN),
+        HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_mha_weights(mha, NULL, NULL, scales, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
                      HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_scales(mha, scales, HEADWISE_MHA_Q), HEADWISE_ERR_INVALID);
     assert_string_equal(headwise_last_error(),
-                        "mha_scales: the layer's weights are f32, only i8 has scales");
+                        "mha_weights: the layer's weights are f32, only i8 has scales");
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "headwise/common.h"
 #include "headwise/context.h"
-#include "headwise/version.h"
 
 static void expect_list(const json_t *list, bool (*has)(enum headwise_isa)) {
     size_t n = 0;

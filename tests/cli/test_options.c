@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "headwise/version.h"
+#include "headwise/common.h"
 
 static void prints_help_and_version(enum headwise_isa isa) {
     (void)isa;

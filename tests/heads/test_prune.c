@@ -313,9 +313,9 @@ static struct headwise_mha_config unpack(const headwise_mha *mha, enum headwise_
     for (int i = 0; i < 4; i++) {
         weights[i] = guard_floats((size_t)(in[i] * out[i]));
         biases[i] = guard_floats((size_t)out[i]);
-        assert_int_equal(
-            headwise_mha_weights(mha, weights[i], biases[i], (enum headwise_mha_part)i, layout),
-            HEADWISE_OK);
+        assert_int_equal(headwise_mha_weights(mha, weights[i], biases[i], NULL,
+                                              (enum headwise_mha_part)i, layout),
+                         HEADWISE_OK);
     }
     int64_t *sizes = guard_plain(MOST_HEADS, sizeof(int64_t));
     for (int64_t g = 0; g < headwise_mha_describe(mha)->n_kv_heads; g++)
@@ -382,10 +382,11 @@ static void weights_are_those_given(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     headwise_mha *mha = layer_create(context, &config);
     float *rows = guard_floats(39 * 37), *columns = guard_floats(39 * 37), *bias = guard_floats(39);
-    assert_int_equal(headwise_mha_weights(mha, rows, bias, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+    assert_int_equal(headwise_mha_weights(mha, rows, bias, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
                      HEADWISE_OK);
-    assert_int_equal(headwise_mha_weights(mha, columns, NULL, HEADWISE_MHA_Q, HEADWISE_IN_OUT),
-                     HEADWISE_OK);
+    assert_int_equal(
+        headwise_mha_weights(mha, columns, NULL, NULL, HEADWISE_MHA_Q, HEADWISE_IN_OUT),
+        HEADWISE_OK);
     compare_same_bits(bias, config.b_q, 39, "bias");
     for (int64_t i = 0; i < 39 * 37; i++) {
         assert_true((double)rows[i] == half_load(HEADWISE_F16, config.w_q, i));
@@ -447,9 +448,11 @@ static void merged_integers_are_rounded_anew(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     headwise_mha *whole = layer_create(context, &config);
     headwise_mha *merged = prune(context, whole, (const int64_t[]){2}, 1, (const int64_t[]){0});
-    headwise_mha_weights(whole, w, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
-    headwise_mha_weights(merged, merged_w, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
-    assert_int_equal(headwise_mha_scales(merged, scales, HEADWISE_MHA_O), HEADWISE_OK);
+    headwise_mha_weights(whole, w, NULL, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
+    headwise_mha_weights(merged, merged_w, NULL, NULL, HEADWISE_MHA_O, HEADWISE_IN_OUT);
+    assert_int_equal(
+        headwise_mha_weights(merged, NULL, NULL, scales, HEADWISE_MHA_O, HEADWISE_OUT_IN),
+        HEADWISE_OK);
     for (int t = 0; t < 8; t++)
         for (int j = 0; j < OUT; j++) {
             double want = (double)w[t * OUT + j] + (t < 4 ? (double)w[(t + 8) * OUT + j] : 0);

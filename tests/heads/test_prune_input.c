@@ -107,12 +107,13 @@ static void wrong_groups_and_numbers(enum headwise_isa isa) {
 static void wrong_parts_and_arrays(enum headwise_isa isa) {
     struct scene scene = make_scene(isa);
     float x[64] = {0};
-    expect_refused(headwise_mha_weights(NULL, x, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN), "layer");
+    expect_refused(headwise_mha_weights(NULL, x, NULL, NULL, HEADWISE_MHA_Q, HEADWISE_OUT_IN),
+                   "layer");
     expect_refused(
-        headwise_mha_weights(scene.mha, x, NULL, (enum headwise_mha_part)4, HEADWISE_OUT_IN),
+        headwise_mha_weights(scene.mha, x, NULL, NULL, (enum headwise_mha_part)4, HEADWISE_OUT_IN),
         "part");
     expect_refused(
-        headwise_mha_weights(scene.mha, x, NULL, HEADWISE_MHA_Q, (enum headwise_layout)2),
+        headwise_mha_weights(scene.mha, x, NULL, NULL, HEADWISE_MHA_Q, (enum headwise_layout)2),
         "layout");
     expect_refused(headwise_mha_gather_heads(NULL, x, x, 1), "layer");
     expect_refused(headwise_mha_gather_heads(scene.mha, NULL, x, 1), "dst");

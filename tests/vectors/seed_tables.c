@@ -27,7 +27,8 @@ enum {
  * of its marks is left. */
 static int64_t count_part(const headwise_mha *mha, enum headwise_mha_part part, int64_t expected) {
     float *weights = guard_floats((size_t)expected);
-    assert_int_equal(headwise_mha_weights(mha, weights, NULL, part, HEADWISE_OUT_IN), HEADWISE_OK);
+    assert_int_equal(headwise_mha_weights(mha, weights, NULL, NULL, part, HEADWISE_OUT_IN),
+                     HEADWISE_OK);
     for (int64_t i = 0; i < expected; i++)
         assert_true(weights[i] == 0);
     return expected;

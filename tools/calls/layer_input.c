@@ -274,7 +274,7 @@ int layer_input_keep(struct layer_input *layer, struct arena *arena, const headw
     if (!w_o)
         return EXIT_UNUSABLE;
     layer->w_o = w_o;
-    if (headwise_mha_weights(mha, w_o, NULL, HEADWISE_MHA_O, config->layout) != HEADWISE_OK)
+    if (headwise_mha_weights(mha, w_o, NULL, NULL, HEADWISE_MHA_O, config->layout) != HEADWISE_OK)
         return fail("%s", headwise_last_error());
     return EXIT_GOOD;
 }

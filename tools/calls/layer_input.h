@@ -3,7 +3,7 @@
 #define HEADWISE_TOOLS_LAYER_INPUT_H
 
 #include "common/arrays.h"
-#include "headwise/prune.h"
+#include "headwise/heads.h"
 
 /* What the user says about the weights; 0 and NULL: not said. */
 struct layer_request {

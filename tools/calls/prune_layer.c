@@ -3,7 +3,7 @@
 
 #include "common/arrays.h"
 #include "common/message.h"
-#include "headwise/version.h"
+#include "headwise/common.h"
 
 enum { N_TENSORS = 8 };
 
@@ -24,7 +24,7 @@ static int take_weights(struct headwise_file_tensor *tensor, struct arena *arena
     uint16_t *narrow = dtype == HEADWISE_F32 ? NULL : arena_take(arena, (int64_t)n, sizeof *narrow);
     if (!wide || (dtype != HEADWISE_F32 && !narrow))
         return EXIT_UNUSABLE;
-    if (headwise_mha_weights(mha, wide, NULL, part, HEADWISE_IN_OUT) != HEADWISE_OK)
+    if (headwise_mha_weights(mha, wide, NULL, NULL, part, HEADWISE_IN_OUT) != HEADWISE_OK)
         return fail("%s", headwise_last_error());
     if (dtype == HEADWISE_F16)
         headwise_f16_from_f32(narrow, wide, n);
@@ -40,7 +40,7 @@ static int take_bias(struct headwise_file_tensor *tensor, struct arena *arena,
     float *bias = arena_take(arena, n, sizeof *bias);
     if (!bias)
         return EXIT_UNUSABLE;
-    if (headwise_mha_weights(mha, NULL, bias, part, HEADWISE_IN_OUT) != HEADWISE_OK)
+    if (headwise_mha_weights(mha, NULL, bias, NULL, part, HEADWISE_IN_OUT) != HEADWISE_OK)
         return fail("%s", headwise_last_error());
     *tensor = (struct headwise_file_tensor){
         .name = tensor->name, .dtype = HEADWISE_FILE_F32, .rank = 1, .shape = {n}, .data = bias};

@@ -3,7 +3,7 @@
 #define HEADWISE_TOOLS_PRUNE_LAYER_H
 
 #include "calls/layer_options.h"
-#include "headwise/prune.h"
+#include "headwise/heads.h"
 
 /* Writes W_Q W_K W_V W_O b_Q b_K b_V b_O as y = x W, in the weights' type, to path, with num_heads,
  * num_kv_heads, head_numbers, group_sizes and pruned_heads in the metadata: what --weights reads.

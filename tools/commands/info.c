@@ -8,7 +8,6 @@
 #include "common/context.h"
 #include "common/message.h"
 #include "headwise/isa.h"
-#include "headwise/version.h"
 
 struct settings {
     bool json;

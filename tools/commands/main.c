@@ -8,7 +8,7 @@
 
 #include "commands/commands.h"
 #include "common/message.h"
-#include "headwise/version.h"
+#include "headwise/common.h"
 
 static const struct command *const commands[] = {&command_info,  &command_attention,
                                                  &command_layer, &command_inspect,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/message.h"
-#include "headwise/version.h"
+#include "headwise/common.h"
 
 void *outputs_add(struct outputs *outputs, const char *name, enum headwise_file_dtype dtype,
                   int rank, const int64_t *sizes) {

@@ -7,7 +7,7 @@
 
 #include "common/message.h"
 #include "headwise-io/file.h"
-#include "headwise/version.h"
+#include "headwise/common.h"
 #include "inspect/base64.h"
 
 static json_t *number(double value) {

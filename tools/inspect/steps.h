@@ -3,6 +3,7 @@
 #define HEADWISE_TOOLS_INSPECT_STEPS_H
 
 #include "calls/layer_options.h"
+#include "headwise/heads.h"
 #include "inspect/findings.h"
 
 struct collecting {
