@@ -1,9 +1,9 @@
 /* From a tier's name to its kernels. */
 #include "kernels/dispatch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "kernels/cpu.h"
 
@@ -109,8 +109,8 @@ enum headwise_status headwise_kernels_choose(const struct headwise_kernels **ker
     if (!is_isa(isa))
         return headwise_fail(HEADWISE_ERR_INVALID, "isa: %d is no headwise_isa", (int)isa);
     if (isa == HEADWISE_ISA_AUTO) {
-        const char *name = getenv("HEADWISE_ISA");
-        if (name && *name) {
+        const char *name = headwise_environment("HEADWISE_ISA");
+        if (name) {
             enum headwise_status status = headwise_isa_from_name(&isa, name);
             if (status != HEADWISE_OK)
                 return headwise_fail(status,
