@@ -4,6 +4,7 @@
 #include "api/operator.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/options.h"
 #include "cache/cache.h"
 #include "headwise/headwise.h"
@@ -192,6 +193,7 @@ static enum headwise_status check_read(const headwise_cache *cache, int64_t sequ
 enum headwise_status headwise_cache_read(const headwise_cache *cache, int64_t sequence,
                                          int64_t position, const struct headwise_tensor *k,
                                          const struct headwise_tensor *v) {
+    HEADWISE_FLOAT_SCOPE();
     enum headwise_status status = headwise_check_sequence("cache_read", cache, sequence);
     if (status == HEADWISE_OK)
         status = check_read(cache, sequence, position, "k", k, cache->head_dim);

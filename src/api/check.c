@@ -6,6 +6,7 @@
 #include "attention/ragged.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/options.h"
 #include "cache/cache.h"
 #include "tensors/tensor.h"
@@ -284,6 +285,7 @@ static enum headwise_status check_heads(const char *where, const struct headwise
 }
 
 static void fill_sizes(struct headwise_call *call, const struct headwise_shape *shape) {
+    HEADWISE_FLOAT_SCOPE();
     call->batch = shape->batch;
     call->n_heads = shape->n_heads;
     call->n_kv_heads = shape->n_kv_heads;

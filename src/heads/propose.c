@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/options.h"
 #include "headwise/heads.h"
 
@@ -98,6 +99,7 @@ enum headwise_status headwise_propose_pruning(int64_t *order, double *change, in
                                               const double *gram, const double *correlation,
                                               int64_t n_heads,
                                               const struct headwise_twin_limits *limits) {
+    HEADWISE_FLOAT_SCOPE();
     struct headwise_twin_limits given;
     enum headwise_status status = HEADWISE_COPY_OPTIONS(&given, limits, "propose_pruning: limits");
     if (status == HEADWISE_OK)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/scratch.h"
 
 /* What stays of a layer, and its weights while the new one is made from them. */
@@ -198,6 +199,7 @@ static enum headwise_status build_rest(headwise_mha **pruned, headwise_context *
 enum headwise_status headwise_mha_without(headwise_mha **pruned, headwise_context *context,
                                           const headwise_mha *mha,
                                           const struct headwise_prune_options *options) {
+    HEADWISE_FLOAT_SCOPE();
     size_t bytes = (size_t)(2 * (mha->n_heads + mha->n_kv_heads) + 1) * sizeof(int64_t);
     int64_t *lists = headwise_alloc(&context->allocator, bytes);
     if (!lists)

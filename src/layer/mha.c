@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 
 /* A copy of n floats, each plus added; NULL stays NULL. */
 static enum headwise_status copy_row(float **copy, const struct headwise_allocator *allocator,
@@ -117,6 +118,7 @@ static struct headwise_mha_info info_of(const headwise_mha *mha) {
 
 enum headwise_status headwise_mha_build(headwise_mha **mha, headwise_context *context,
                                         const struct headwise_mha_config *config) {
+    HEADWISE_FLOAT_SCOPE();
     headwise_mha *created = headwise_alloc(&context->allocator, sizeof *created);
     if (!created)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: out of memory");

@@ -1,9 +1,11 @@
 /* Fills tables that models add by position: ALiBi, T5, sinusoids. */
 #include "positions/tables.h"
 
+#include "base/float_mode.h"
 #include "positions/exact.h"
 
 void headwise_fill_alibi_slopes(float *slopes, int64_t n_heads) {
+    HEADWISE_FLOAT_SCOPE();
     int64_t n = 1;
     while (n <= n_heads / 2)
         n *= 2;
@@ -31,6 +33,7 @@ static int64_t bucket_of(int64_t distance, int64_t n, int64_t max_distance) {
 
 void headwise_fill_t5_bias(float *bias, const float *table, int64_t n_buckets, int64_t n_heads,
                            bool bidirectional, int64_t max_distance) {
+    HEADWISE_FLOAT_SCOPE();
     int64_t n = bidirectional ? n_buckets / 2 : n_buckets;
     int64_t columns = 2 * max_distance + 1;
     for (int64_t ahead = -max_distance; ahead <= max_distance; ahead++) {
@@ -43,6 +46,7 @@ void headwise_fill_t5_bias(float *bias, const float *table, int64_t n_buckets, i
 }
 
 void headwise_fill_sinusoids(float *table, int64_t n, int64_t d) {
+    HEADWISE_FLOAT_SCOPE();
     for (int64_t i = 0; i < d; i += 2) {
         double frequency = headwise_exact_pow(10000, -(double)i / (double)d);
         for (int64_t p = 0; p < n; p++) {
