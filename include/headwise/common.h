@@ -26,15 +26,18 @@ extern "C" {
 HEADWISE_API const char *headwise_version(void);
 
 /* What a call returns. Unless a function says otherwise, a call that does not return HEADWISE_OK
- * has written to none of its outputs and has changed none of its objects: it may be repeated. */
+ * has written to none of its outputs (but one that was cancelled may have) and has changed none of
+ * its objects: it may be repeated. */
 enum headwise_status {
     HEADWISE_OK = 0,
     HEADWISE_ERR_INVALID = 1,   /* an argument is wrong; headwise_last_error() says which and why */
     HEADWISE_ERR_NO_MEMORY = 2, /* the allocator returned NULL, or a size does not fit size_t */
     HEADWISE_ERR_UNSUPPORTED = 3, /* the tier was not built in, or this processor cannot run it */
     HEADWISE_ERR_FULL = 4,        /* a cache has no room for the new keys */
-    HEADWISE_ERR_FORMAT = 5, /* a saved cache or a model file does not have the expected form */
-    HEADWISE_ERR_IO = 6      /* headwise-io: a file could not be opened, read or written */
+    HEADWISE_ERR_FORMAT = 5,   /* a saved cache or a model file does not have the expected form */
+    HEADWISE_ERR_IO = 6,       /* headwise-io: a file could not be opened, read or written */
+    HEADWISE_ERR_CANCELLED = 7 /* the context's cancel_flag or cancelled() stopped the call; what
+                                * its outputs hold is unspecified, caches are as they were */
 };
 
 /* The name of a status, "ok", "invalid argument", ...; never NULL, static storage. */

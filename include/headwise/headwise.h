@@ -9,6 +9,7 @@
 #include "heads.h"
 #include "isa.h"
 #include "mha.h"
+#include "pool.h"
 #include "positions.h"
 #include "probe.h"
 #include "ragged.h"

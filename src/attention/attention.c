@@ -100,10 +100,12 @@ enum headwise_status headwise_attention_run(headwise_context *context,
         return HEADWISE_OK;
     }
     headwise_attention_plan(&job, call, context->kernels, context->n_threads);
-    TRY(headwise_context_grow(context, job.scratch_bytes));
+    TRY(headwise_context_begin(context, job.scratch_bytes));
     headwise_attention_bind(&job, context->scratch);
     struct headwise_phase phases[HEADWISE_ATTENTION_PHASES];
     int n_phases = headwise_attention_phases(&job, phases);
-    headwise_parallel_run(context, phases, n_phases, headwise_attention_is_tiny(&job));
-    return HEADWISE_OK;
+    enum headwise_status status =
+        headwise_parallel_run(context, phases, n_phases, headwise_attention_is_tiny(&job));
+    headwise_context_end(context);
+    return status;
 }

@@ -38,6 +38,8 @@ const char *headwise_status_name(enum headwise_status status) {
         return "unexpected format";
     case HEADWISE_ERR_IO:
         return "input or output error";
+    case HEADWISE_ERR_CANCELLED:
+        return "cancelled";
     }
     return "unknown status";
 }

@@ -4,7 +4,7 @@
 #include "cache/entries.h"
 #include "context/waking.h"
 
-void headwise_cache_append_open(const struct headwise_cache_append *append) {
+static void open_sequences(const struct headwise_cache_append *append) {
     for (int64_t b = 0; b < headwise_count_appends(append); b++) {
         struct headwise_append_entry entry = headwise_find_append(append, b);
         headwise_cache_open(append->cache, entry.sequence, entry.n);
@@ -20,11 +20,28 @@ bool headwise_cache_append_is_tiny(const struct headwise_cache_append *append) {
                             HEADWISE_WAKING_APPENDING);
 }
 
-void headwise_cache_commit(const struct headwise_cache_append *append) {
+/* Makes the rows the sequences', or, where tasks were left out, lets go of them: a ring has room
+ * for no more rows than it can take back. */
+static void close_sequences(const struct headwise_cache_append *append,
+                            enum headwise_status status) {
+    headwise_cache *cache = append->cache;
     for (int64_t b = 0; b < headwise_count_appends(append); b++) {
         struct headwise_append_entry entry = headwise_find_append(append, b);
-        append->cache->lengths[entry.sequence] += entry.n;
+        int64_t length = cache->lengths[entry.sequence];
+        cache->lengths[entry.sequence] = length + entry.n;
+        if (status != HEADWISE_OK)
+            headwise_cache_shorten(cache, entry.sequence, length);
     }
+}
+
+enum headwise_status headwise_cache_append_phases(headwise_context *context,
+                                                  const struct headwise_cache_append *append,
+                                                  const struct headwise_phase *phases, int n_phases,
+                                                  bool serial) {
+    open_sequences(append);
+    enum headwise_status status = headwise_parallel_run(context, phases, n_phases, serial);
+    close_sequences(append, status);
+    return status;
 }
 
 enum headwise_status headwise_cache_append_run(headwise_context *context,
@@ -32,11 +49,11 @@ enum headwise_status headwise_cache_append_run(headwise_context *context,
     int64_t floats = 0;
     append->worker_floats = headwise_cache_append_floats(append->cache);
     headwise_take(&floats, context->n_threads, append->worker_floats);
-    TRY(headwise_context_grow(context, headwise_float_bytes(floats)));
+    TRY(headwise_context_begin(context, headwise_float_bytes(floats)));
     append->scratch = context->scratch;
-    headwise_cache_append_open(append);
     struct headwise_phase phase = headwise_cache_append_phase(append);
-    headwise_parallel_run(context, &phase, 1, headwise_cache_append_is_tiny(append));
-    headwise_cache_commit(append);
-    return HEADWISE_OK;
+    enum headwise_status status = headwise_cache_append_phases(
+        context, append, &phase, 1, headwise_cache_append_is_tiny(append));
+    headwise_context_end(context);
+    return status;
 }

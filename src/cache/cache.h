@@ -119,11 +119,17 @@ struct headwise_cache_append {
 /* Scratch of one worker, in floats; -1 where it overflows. */
 int64_t headwise_cache_append_floats(const headwise_cache *cache);
 
-/* Opens the sequences, so that the phase can store the rows. append lives until it has run; lengths
- * are advanced by headwise_cache_commit afterwards. */
-void headwise_cache_append_open(const struct headwise_cache_append *append);
+/* The phase that stores the rows. append lives until it has run. */
 struct headwise_phase headwise_cache_append_phase(const struct headwise_cache_append *append);
-void headwise_cache_commit(const struct headwise_cache_append *append);
+
+/* Runs phases, that one among them, as headwise_parallel_run does: opens the sequences before and
+ * advances their lengths afterwards. HEADWISE_ERR_CANCELLED: sequences have the length and the rows
+ * they had; where a ring would drop some of these, the call is stopped before the first task only.
+ */
+enum headwise_status headwise_cache_append_phases(headwise_context *context,
+                                                  const struct headwise_cache_append *append,
+                                                  const struct headwise_phase *phases, int n_phases,
+                                                  bool serial);
 
 /* All of it, with scratch of the context. HEADWISE_ERR_NO_MEMORY: nothing has changed. */
 enum headwise_status headwise_cache_append_run(headwise_context *context,

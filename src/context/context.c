@@ -1,42 +1,34 @@
-#define _GNU_SOURCE /* sched_getaffinity */
+/* Creates contexts, and grows their scratch. */
 #include "context/context.h"
 
-#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "context/quota.h"
+#include "context/budget.h"
 #include "kernels/dispatch.h"
 
-enum { MAX_THREADS = 1024 };
-
-static int affinity_processors(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    /* More processors than cpu_set_t holds. */
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : (int)online;
-}
-
-int headwise_default_threads(void) {
-    int n = affinity_processors();
-    int quota = headwise_quota_processors("/proc/self/cgroup", "/sys/fs/cgroup");
-    if (quota > 0 && quota < n)
-        n = quota;
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : n;
-}
-
 static enum headwise_status check_options(const struct headwise_context_options *options) {
-    if (options->n_threads < 0 || options->n_threads > MAX_THREADS)
+    if (options->n_threads < 0 || options->n_threads > HEADWISE_MOST_THREADS)
         return headwise_fail(HEADWISE_ERR_INVALID, "context: n_threads is %d, expected 0 to %d",
-                             options->n_threads, MAX_THREADS);
+                             options->n_threads, HEADWISE_MOST_THREADS);
     if (!options->allocator.alloc != !options->allocator.release)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "context: allocator needs both alloc and release, or neither");
+    if (options->pool && options->parallel_for)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "context: has a pool and a parallel_for, expected at most one");
+    return HEADWISE_OK;
+}
+
+/* With a pool, as many as it has: scratch for more would not be used. */
+static enum headwise_status choose_threads(struct headwise_context_options *options) {
+    int most = options->pool ? headwise_pool_threads(options->pool) : HEADWISE_MOST_THREADS;
+    if (options->n_threads == 0 && !options->pool)
+        return headwise_thread_budget(&options->n_threads, "context");
+    if (options->n_threads == 0 || options->n_threads > most)
+        options->n_threads = most;
     return HEADWISE_OK;
 }
 
@@ -51,19 +43,22 @@ enum headwise_status headwise_context_create(headwise_context **context,
         status = check_options(&all);
     if (status == HEADWISE_OK)
         status = headwise_kernels_choose(&kernels, all.isa);
+    if (status == HEADWISE_OK)
+        status = choose_threads(&all);
     if (status != HEADWISE_OK)
         return status;
     headwise_context *created = headwise_alloc(&all.allocator, sizeof *created);
     if (!created)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "context: out of memory");
-    int n_threads = all.n_threads ? all.n_threads : headwise_default_threads();
     *created = (headwise_context){
         .kernels = kernels,
         .dot = headwise_dot_get(kernels->isa),
-        .n_threads = n_threads,
-        .info = {.size = sizeof created->info, .isa = kernels->isa, .n_threads = n_threads},
+        .n_threads = all.n_threads,
+        .info = {.size = sizeof created->info, .isa = kernels->isa, .n_threads = all.n_threads},
         .parallel_for = all.parallel_for,
         .parallel_user = all.parallel_user,
+        .pool = all.pool,
+        .stop = {all.cancel_flag, all.cancelled, all.cancel_user},
         .allocator = all.allocator,
     };
     *context = created;
@@ -82,9 +77,32 @@ const struct headwise_context_info *headwise_context_describe(const headwise_con
     return &context->info;
 }
 
-enum headwise_status headwise_context_reserve(headwise_context *context, size_t size_bytes) {
-    if (!context)
-        return headwise_fail(HEADWISE_ERR_INVALID, "context: is NULL");
+/* A context belongs to one thread at a time. Builds with assertions notice where it does not. */
+#ifdef NDEBUG
+static bool take(headwise_context *context) {
+    (void)context;
+    return true;
+}
+
+static void let_go(headwise_context *context) {
+    (void)context;
+}
+#else
+static bool take(headwise_context *context) {
+    return !atomic_exchange_explicit(&context->busy, true, memory_order_acquire);
+}
+
+static void let_go(headwise_context *context) {
+    atomic_store_explicit(&context->busy, false, memory_order_release);
+}
+#endif
+
+static enum headwise_status fail_busy(void) {
+    return headwise_fail(HEADWISE_ERR_INVALID,
+                         "context: another thread is using it, expected one context per thread");
+}
+
+static enum headwise_status grow(headwise_context *context, size_t size_bytes) {
     if (size_bytes <= context->scratch_bytes)
         return HEADWISE_OK;
     void *scratch = headwise_alloc(&context->allocator, size_bytes);
@@ -98,8 +116,41 @@ enum headwise_status headwise_context_reserve(headwise_context *context, size_t 
     return HEADWISE_OK;
 }
 
-enum headwise_status headwise_context_grow(headwise_context *context, int64_t size_bytes) {
+enum headwise_status headwise_context_begin(headwise_context *context, int64_t size_bytes) {
     if (size_bytes < 0 || (uint64_t)size_bytes > SIZE_MAX)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "context: the scratch size overflows");
-    return headwise_context_reserve(context, (size_t)size_bytes);
+    if (!take(context))
+        return fail_busy();
+    enum headwise_status status = grow(context, (size_t)size_bytes);
+    if (status != HEADWISE_OK)
+        let_go(context);
+    return status;
+}
+
+void headwise_context_end(headwise_context *context) {
+    let_go(context);
+}
+
+enum headwise_status headwise_context_reserve(headwise_context *context, size_t size_bytes) {
+    if (!context)
+        return headwise_fail(HEADWISE_ERR_INVALID, "context: is NULL");
+    if (!take(context))
+        return fail_busy();
+    enum headwise_status status = grow(context, size_bytes);
+    let_go(context);
+    return status;
+}
+
+enum headwise_status headwise_context_trim(headwise_context *context, size_t size_bytes) {
+    if (!context)
+        return headwise_fail(HEADWISE_ERR_INVALID, "context: is NULL");
+    if (!take(context))
+        return fail_busy();
+    if (context->scratch_bytes > size_bytes) {
+        headwise_release(&context->allocator, context->scratch, context->scratch_bytes);
+        context->scratch = NULL;
+        context->scratch_bytes = context->info.scratch_bytes = 0;
+    }
+    let_go(context);
+    return HEADWISE_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef HEADWISE_SRC_CONTEXT_H
 #define HEADWISE_SRC_CONTEXT_H
 
+#include "context/work.h"
 #include "headwise/context.h"
 #include "kernels/kernels.h"
 
@@ -11,14 +12,20 @@ struct headwise_context {
     int n_threads;
     headwise_parallel_for_fn *parallel_for;
     void *parallel_user;
+    headwise_pool *pool; /* or NULL */
+    struct headwise_stop stop;
     struct headwise_allocator allocator;
     void *scratch; /* aligned to HEADWISE_ALIGNMENT, or NULL */
     size_t scratch_bytes;
     struct headwise_context_info info; /* what a caller sees of it */
+    atomic_bool busy; /* a call uses the scratch; only builds with assertions look at it */
 };
 
-/* headwise_context_reserve for an int64_t size that may be negative (too large to compute): then,
- * and where memory runs out, HEADWISE_ERR_NO_MEMORY with the error text set. */
-enum headwise_status headwise_context_grow(headwise_context *context, int64_t size_bytes);
+/* Begins a call that needs size_bytes of scratch, which may be negative (too large to compute):
+ * then, and where memory runs out, HEADWISE_ERR_NO_MEMORY with the error text set. In builds with
+ * assertions HEADWISE_ERR_INVALID where another thread is in such a call. Where it fails the call
+ * has not begun; else headwise_context_end() ends it. */
+enum headwise_status headwise_context_begin(headwise_context *context, int64_t size_bytes);
+void headwise_context_end(headwise_context *context);
 
 #endif

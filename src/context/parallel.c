@@ -1,20 +1,15 @@
+/* Chooses who runs a call's phases: the caller alone, its own loop, a pool, or OpenMP. */
 #include "context/parallel.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
+#include "base/error.h"
+#include "base/float_mode.h"
 #include "context/context.h"
+#include "context/pool.h"
+#include "context/threads.h"
 
-static void run_serial(const struct headwise_phase *phases, int n_phases) {
-    for (int p = 0; p < n_phases; p++) {
-        for (int64_t i = 0; i < phases[p].n_tasks; i++)
-            phases[p].task(phases[p].arg, i, 0);
-    }
-}
-
-static bool has_parallel_work(const struct headwise_phase *phases, int n_phases) {
-    for (int p = 0; p < n_phases; p++) {
-        if (phases[p].n_tasks > 1)
+static bool has_parallel_work(const struct headwise_work *work) {
+    for (int p = 0; p < work->n_phases; p++) {
+        if (work->phases[p].n_tasks > 1)
             return true;
     }
     return false;
@@ -23,38 +18,44 @@ static bool has_parallel_work(const struct headwise_phase *phases, int n_phases)
 #ifdef _OPENMP
 #include <omp.h>
 
-static atomic_bool ran_parallel;     /* this process has an OpenMP team of ours */
-static atomic_bool forked_from_team; /* this process is the child of such a one */
-
-static void note_fork(void) {
-    atomic_store(&forked_from_team, true);
-}
-
-static void watch_forks(void) {
-    if (!atomic_load_explicit(&ran_parallel, memory_order_relaxed) &&
-        !atomic_exchange(&ran_parallel, true))
-        pthread_atfork(NULL, NULL, note_fork);
+/* OpenMP ends the process where it cannot make a thread. Whoever calls from this thread makes its
+ * own team, so that as many threads are tried before, once for each larger number. */
+static int granted_threads(int n) {
+    static _Thread_local int asked, granted;
+    if (n > asked) {
+        granted = 1 + headwise_threads_try(n - 1);
+        asked = n;
+    }
+    return n < granted ? n : granted;
 }
 
 static bool may_run_openmp(void) {
-    return !omp_in_parallel() && !atomic_load_explicit(&forked_from_team, memory_order_relaxed);
+    return !omp_in_parallel() && !headwise_forked_from_threads();
 }
 
-static void run_openmp(const struct headwise_phase *phases, int n_phases, int n_threads) {
+static void run_tasks(struct headwise_work *work, _Atomic int64_t *next, int p, int worker) {
+    const struct headwise_phase *phase = &work->phases[p];
+    int64_t i;
+    while ((i = atomic_fetch_add_explicit(&next[p], 1, memory_order_relaxed)) < phase->n_tasks)
+        headwise_work_task(work, phase, i, worker);
+}
+
+static void run_openmp(struct headwise_work *work) {
+    int n_threads = granted_threads(work->n_workers);
     _Atomic int64_t next[HEADWISE_MAX_PHASES];
-    for (int p = 0; p < n_phases; p++)
+    if (n_threads == 1) {
+        headwise_work_alone(work);
+        return;
+    }
+    for (int p = 0; p < work->n_phases; p++)
         atomic_init(&next[p], 0);
-    watch_forks();
 #pragma omp parallel num_threads(n_threads)
     {
+        HEADWISE_FLOAT_SCOPE();
         int worker = omp_get_thread_num();
-        for (int p = 0; p < n_phases; p++) {
-            const struct headwise_phase *phase = &phases[p];
-            int64_t i;
-            while ((i = atomic_fetch_add_explicit(&next[p], 1, memory_order_relaxed)) <
-                   phase->n_tasks)
-                phase->task(phase->arg, i, worker);
-            if (p + 1 < n_phases) {
+        for (int p = 0; p < work->n_phases; p++) {
+            run_tasks(work, next, p, worker);
+            if (p + 1 < work->n_phases) {
 #pragma omp barrier
             }
         }
@@ -69,9 +70,8 @@ static bool may_run_openmp(void) {
     return false;
 }
 
-static void run_openmp(const struct headwise_phase *phases, int n_phases, int n_threads) {
-    (void)n_threads;
-    run_serial(phases, n_phases);
+static void run_openmp(struct headwise_work *work) {
+    headwise_work_alone(work);
 }
 
 bool headwise_parallel_has_openmp(void) {
@@ -79,19 +79,67 @@ bool headwise_parallel_has_openmp(void) {
 }
 #endif
 
-void headwise_parallel_run(const struct headwise_context *context,
-                           const struct headwise_phase *phases, int n_phases, bool serial) {
-    if (serial || context->n_threads == 1 || !has_parallel_work(phases, n_phases)) {
-        run_serial(phases, n_phases);
-    } else if (context->parallel_for) {
-        for (int p = 0; p < n_phases; p++) {
-            if (phases[p].n_tasks > 0)
-                context->parallel_for(context->parallel_user, phases[p].n_tasks, phases[p].task,
-                                      phases[p].arg);
-        }
-    } else if (may_run_openmp()) {
-        run_openmp(phases, n_phases, context->n_threads);
-    } else {
-        run_serial(phases, n_phases);
+/* A phase in the hands of the caller's loop, whose threads have modes of their own. */
+struct lent_phase {
+    struct headwise_work *work;
+    const struct headwise_phase *phase;
+};
+
+static void run_lent(void *arg, int64_t index, int worker) {
+    const struct lent_phase *lent = arg;
+    HEADWISE_FLOAT_SCOPE();
+    headwise_work_task(lent->work, lent->phase, index, worker);
+}
+
+static void run_callers_loop(const headwise_context *context, struct headwise_work *work) {
+    for (int p = 0; p < work->n_phases && !headwise_work_stopped(work); p++) {
+        struct lent_phase lent = {work, &work->phases[p]};
+        if (lent.phase->n_tasks > 0)
+            context->parallel_for(context->parallel_user, lent.phase->n_tasks, run_lent, &lent);
     }
+}
+
+static void run(const headwise_context *context, struct headwise_work *work, bool serial) {
+    HEADWISE_FLOAT_SCOPE();
+    if (serial || work->n_workers == 1 || !has_parallel_work(work))
+        headwise_work_alone(work);
+    else if (context->parallel_for)
+        run_callers_loop(context, work);
+    else if (context->pool)
+        headwise_pool_run(context->pool, work);
+    else if (may_run_openmp())
+        run_openmp(work);
+    else
+        headwise_work_alone(work);
+}
+
+static enum headwise_status fail_cancelled(void) {
+    return headwise_fail(HEADWISE_ERR_CANCELLED, "context: the call was cancelled");
+}
+
+static bool can_be_stopped(const headwise_context *context) {
+    return context->stop.flag || context->stop.asked;
+}
+
+enum headwise_status headwise_parallel_run(const headwise_context *context,
+                                           const struct headwise_phase *phases, int n_phases,
+                                           bool serial) {
+    struct headwise_work work = {.phases = phases,
+                                 .n_phases = n_phases,
+                                 .n_workers = context->n_threads,
+                                 .stop = can_be_stopped(context) ? &context->stop : NULL};
+    run(context, &work, serial);
+    return headwise_work_stopped(&work) ? fail_cancelled() : HEADWISE_OK;
+}
+
+void headwise_parallel_finish(const headwise_context *context, const struct headwise_phase *phases,
+                              int n_phases, bool serial) {
+    struct headwise_work work = {
+        .phases = phases, .n_phases = n_phases, .n_workers = context->n_threads};
+    run(context, &work, serial);
+}
+
+enum headwise_status headwise_parallel_ask(const headwise_context *context) {
+    bool stops = can_be_stopped(context) && headwise_stop_asked(&context->stop);
+    return stops ? fail_cancelled() : HEADWISE_OK;
 }

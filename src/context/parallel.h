@@ -2,25 +2,27 @@
 #ifndef HEADWISE_PARALLEL_H
 #define HEADWISE_PARALLEL_H
 
-#include "headwise/context.h"
-
-/* A loop whose tasks may run at once. The phases of one run follow one another: all tasks of one
- * have returned before the next one's begin. */
-struct headwise_phase {
-    int64_t n_tasks;
-    headwise_task_fn *task;
-    void *arg;
-};
+#include "context/work.h"
 
 enum { HEADWISE_MAX_PHASES = 12 };
 
-/* Runs n_phases (at most HEADWISE_MAX_PHASES) phases in one parallel region of n_threads threads,
- * tasks taken in increasing order by whoever is free; or serially, with worker 0, where serial is
- * set, n_threads is 1, no phase has two tasks, the caller already is inside a parallel region, or
- * this process is a fork()ed child of one that had run in parallel (OpenMP's threads do not survive
- * a fork). parallel_for, where not NULL, takes OpenMP's place. */
-void headwise_parallel_run(const struct headwise_context *context,
-                           const struct headwise_phase *phases, int n_phases, bool serial);
+/* Runs n_phases (at most HEADWISE_MAX_PHASES) phases on up to n_threads threads, tasks taken in
+ * increasing order by whoever is free: by the context's parallel_for, pool or OpenMP; or serially,
+ * with worker 0, where serial is set, n_threads is 1, no phase has two tasks, and, for OpenMP, the
+ * caller already is inside a parallel region or this process is the child of a fork() of one that
+ * had several threads (OpenMP's do not survive it). Tasks run in the default floating-point mode.
+ * HEADWISE_ERR_CANCELLED: the context's owner stopped the call, so that tasks were left out; those
+ * that had begun have returned. */
+enum headwise_status headwise_parallel_run(const headwise_context *context,
+                                           const struct headwise_phase *phases, int n_phases,
+                                           bool serial);
+
+/* Runs all tasks, whatever the context's owner asks for. */
+void headwise_parallel_finish(const headwise_context *context, const struct headwise_phase *phases,
+                              int n_phases, bool serial);
+
+/* HEADWISE_ERR_CANCELLED where the context's owner wants the call to stop. */
+enum headwise_status headwise_parallel_ask(const headwise_context *context);
 
 /* Whether this build has OpenMP. */
 bool headwise_parallel_has_openmp(void);

@@ -7,6 +7,7 @@
 #include "attention/visibility.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/scratch.h"
 #include "context/parallel.h"
 #include "heads/float64.h"
@@ -115,7 +116,9 @@ static enum headwise_status sum_blocks(struct headwise_map_job *job, int64_t blo
             for (int64_t row = 0; row < n; row++)
                 job->n_entries += count_row(job, b, row);
         struct headwise_phase phase = {call->n_heads, sum_task, job};
-        headwise_parallel_run(job->context, &phase, 1, false);
+        status = headwise_parallel_run(job->context, &phase, 1, false);
+        if (status != HEADWISE_OK)
+            return status;
     }
     return HEADWISE_OK;
 }
@@ -129,6 +132,7 @@ static double covariance(const struct headwise_map_job *job, int64_t g, int64_t 
 }
 
 static void write_correlation(const struct headwise_map_job *job, double *correlation) {
+    HEADWISE_FLOAT_SCOPE();
     int64_t n_heads = job->call.n_heads;
     for (int64_t g = 0; g < n_heads; g++)
         for (int64_t h = 0; h <= g; h++) {

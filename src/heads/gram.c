@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "context/parallel.h"
 #include "heads/float64.h"
 #include "headwise/heads.h"
@@ -73,25 +74,28 @@ enum headwise_status headwise_gram_sum(headwise_context *context, const headwise
     memset(gram, 0, (size_t)(n_heads * n_heads) * sizeof(double));
     struct headwise_phase phases[] = {{n_heads, contribute_task, &job},
                                       {n_heads, multiply_task, &job}};
+    enum headwise_status status = HEADWISE_OK;
     for (int64_t b = 0; b < batch; b++)
-        for (int64_t first = 0; first < queries; first += rows) {
+        for (int64_t first = 0; first < queries && status == HEADWISE_OK; first += rows) {
             job.heads = head_outputs + (b * n_heads * queries + first) * mha->value_dim;
             job.rows = headwise_min(rows, queries - first);
-            headwise_parallel_run(context, phases, 2, false);
+            status = headwise_parallel_run(context, phases, 2, false);
         }
     for (int64_t g = 0; g < n_heads; g++)
         for (int64_t h = 0; h < g; h++)
             gram[h * n_heads + g] = gram[g * n_heads + h];
     headwise_release(&context->allocator, job.contributions, bytes);
-    return HEADWISE_OK;
+    return status;
 }
 
 void headwise_gram_norms(double *norms, const double *gram, int64_t n_heads) {
+    HEADWISE_FLOAT_SCOPE();
     for (int64_t h = 0; h < n_heads; h++)
         norms[h] = sqrt(gram[h * n_heads + h]);
 }
 
 void headwise_gram_shares(double *shares, const double *gram, int64_t n_heads) {
+    HEADWISE_FLOAT_SCOPE();
     double total = 0;
     for (int64_t g = 0; g < n_heads; g++) {
         shares[g] = 0;
@@ -104,6 +108,7 @@ void headwise_gram_shares(double *shares, const double *gram, int64_t n_heads) {
 }
 
 void headwise_gram_cosines(double *cosines, const double *gram, int64_t n_heads) {
+    HEADWISE_FLOAT_SCOPE();
     /* The diagonal last: cosines may be gram. */
     for (int64_t g = 0; g < n_heads; g++)
         for (int64_t h = 0; h < n_heads; h++) {
@@ -116,9 +121,13 @@ void headwise_gram_cosines(double *cosines, const double *gram, int64_t n_heads)
 }
 
 double headwise_gram_change(const double *gram, int64_t n_heads, const int64_t *heads, int64_t n) {
+    HEADWISE_FLOAT_SCOPE();
     double square = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
             square += gram[heads[i] * n_heads + heads[j]];
-    return square > 0 || isnan(square) ? sqrt(square) : 0; /* rounding may leave it below 0 */
+    double change =
+        square > 0 || isnan(square) ? sqrt(square) : 0; /* rounding may leave it below 0 */
+    headwise_float_keep(&change);
+    return change;
 }

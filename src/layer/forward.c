@@ -273,17 +273,19 @@ enum headwise_status headwise_mha_run(headwise_context *context, const headwise_
                                       struct headwise_call *call) {
     struct headwise_forward forward = make_forward(context, mha, io, call);
     struct scratch_map map = map_scratch(&forward, context->n_threads);
-    TRY(headwise_context_grow(context, headwise_float_bytes(map.total)));
+    TRY(headwise_context_begin(context, headwise_float_bytes(map.total)));
+    enum headwise_status status;
     bind_scratch(&forward, &map, context->scratch, context->n_threads);
     if (forward.has_output)
         headwise_attention_bind(&forward.attention, (float *)context->scratch + map.attention);
-    if (forward.appends)
-        headwise_cache_append_open(&forward.append);
     clear_outside(&forward);
     struct headwise_phase phases[HEADWISE_MAX_PHASES];
     int n_phases = headwise_forward_phases(&forward, phases);
-    headwise_parallel_run(context, phases, n_phases, is_tiny(&forward));
     if (forward.appends)
-        headwise_cache_commit(&forward.append);
-    return HEADWISE_OK;
+        status = headwise_cache_append_phases(context, &forward.append, phases, n_phases,
+                                              is_tiny(&forward));
+    else
+        status = headwise_parallel_run(context, phases, n_phases, is_tiny(&forward));
+    headwise_context_end(context);
+    return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "context/context.h"
 #include "context/parallel.h"
 #include "positions/exact.h"
@@ -111,13 +112,14 @@ static enum headwise_status fill_tables(headwise_rotary *rotary, headwise_contex
     struct fill fill = {rotary, frequencies};
     struct headwise_phase phase = {headwise_ceil_div(rotary->n_positions, TASK_POSITIONS),
                                    fill_task, &fill};
-    headwise_parallel_run(context, &phase, 1, false);
+    enum headwise_status status = headwise_parallel_run(context, &phase, 1, false);
     headwise_release(&context->allocator, frequencies, bytes);
-    return HEADWISE_OK;
+    return status;
 }
 
 enum headwise_status headwise_rotary_build(headwise_rotary **rotary, headwise_context *context,
                                            const struct headwise_rotary_config *config) {
+    HEADWISE_FLOAT_SCOPE();
     headwise_rotary *created = headwise_alloc(&context->allocator, sizeof *created);
     if (!created)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "rotary: out of memory");

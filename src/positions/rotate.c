@@ -68,15 +68,16 @@ enum headwise_status headwise_rotation_run(headwise_context *context,
     int64_t row = 0, floats = 0;
     headwise_take(&row, 1, x->size[3]);
     headwise_take(&floats, context->n_threads, row);
-    TRY(headwise_context_grow(context, headwise_float_bytes(floats)));
+    TRY(headwise_context_begin(context, headwise_float_bytes(floats)));
     rotation->scratch_stride = row;
     rotation->kernels = context->kernels;
     rotation->scratch = context->scratch;
     rotation->row_blocks = headwise_ceil_div(x->size[2], TASK_ROWS);
     struct headwise_phase phase = {x->size[0] * rotation->row_blocks, rotate_task, rotation};
     double elements = (double)x->size[0] * (double)x->size[1] * (double)x->size[2];
-    headwise_parallel_run(
+    enum headwise_status status = headwise_parallel_run(
         context, &phase, 1,
         headwise_is_tiny(elements * (double)x->size[3], HEADWISE_WAKING_ROTATION));
-    return HEADWISE_OK;
+    headwise_context_end(context);
+    return status;
 }
