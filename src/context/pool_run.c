@@ -162,7 +162,8 @@ static void learn(headwise_pool *pool, int64_t now, int64_t elapsed, int64_t own
         return;
     }
     bool again = load(&pool->good_calls) < GOOD_CALLS;
-    int step = again ? (int)headwise_min(2 * load(&pool->alone_step), MOST_ALONE) : FEWEST_ALONE;
+    int64_t twice = headwise_min(2 * (int64_t)load(&pool->alone_step), MOST_ALONE);
+    int step = again && twice > FEWEST_ALONE ? (int)twice : FEWEST_ALONE;
     store(&pool->good_calls, 0);
     store(&pool->alone_step, step);
     atomic_store_explicit(&pool->alone_until, now + ALONE_NS, memory_order_relaxed);
