@@ -34,11 +34,9 @@ struct headwise_context_options {
     headwise_pool *pool; /* or NULL; not together with parallel_for. It must outlive the calls */
 
     /* A call that is to be stopped returns HEADWISE_ERR_CANCELLED as soon as the tasks that have
-     * begun have ended, where it has not done its last one by then. What it returned in its outputs
-     * is unspecified; caches have the length and the rows that they had, and the context and
-     * everything else can be used again. A call that would make a ring cache drop keys which its
-     * sequence still sees can be stopped only before it stores rows, and then runs to its end.
-     * Creating a layer is not stopped. */
+     * begun have ended, unless none is left by then. What its outputs hold is unspecified; caches
+     * have the length and the rows that they had (to a ring its rows count as appended and taken
+     * back); the context and everything else can be used again. Creating a layer is not stopped. */
     const int *cancel_flag; /* other than 0: stop. Any thread or a signal handler may set it, by an
                              * atomic store or as a volatile sig_atomic_t. NULL: none */
     headwise_cancelled_fn *cancelled; /* true: stop, as at a deadline. NULL: not asked */

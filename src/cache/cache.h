@@ -123,9 +123,7 @@ int64_t headwise_cache_append_floats(const headwise_cache *cache);
 struct headwise_phase headwise_cache_append_phase(const struct headwise_cache_append *append);
 
 /* Runs phases, that one among them, as headwise_parallel_run does: opens the sequences before and
- * advances their lengths afterwards. HEADWISE_ERR_CANCELLED: sequences have the length and the rows
- * they had; where a ring would drop some of these, the call is stopped before the first task only.
- */
+ * advances their lengths afterwards. HEADWISE_ERR_CANCELLED: they have the length they had. */
 enum headwise_status headwise_cache_append_phases(headwise_context *context,
                                                   const struct headwise_cache_append *append,
                                                   const struct headwise_phase *phases, int n_phases,

@@ -113,33 +113,16 @@ static void run(const headwise_context *context, struct headwise_work *work, boo
         headwise_work_alone(work);
 }
 
-static enum headwise_status fail_cancelled(void) {
-    return headwise_fail(HEADWISE_ERR_CANCELLED, "context: the call was cancelled");
-}
-
-static bool can_be_stopped(const headwise_context *context) {
-    return context->stop.flag || context->stop.asked;
-}
-
 enum headwise_status headwise_parallel_run(const headwise_context *context,
                                            const struct headwise_phase *phases, int n_phases,
                                            bool serial) {
+    bool can_be_stopped = context->stop.flag || context->stop.asked;
     struct headwise_work work = {.phases = phases,
                                  .n_phases = n_phases,
                                  .n_workers = context->n_threads,
-                                 .stop = can_be_stopped(context) ? &context->stop : NULL};
+                                 .stop = can_be_stopped ? &context->stop : NULL};
     run(context, &work, serial);
-    return headwise_work_stopped(&work) ? fail_cancelled() : HEADWISE_OK;
-}
-
-void headwise_parallel_finish(const headwise_context *context, const struct headwise_phase *phases,
-                              int n_phases, bool serial) {
-    struct headwise_work work = {
-        .phases = phases, .n_phases = n_phases, .n_workers = context->n_threads};
-    run(context, &work, serial);
-}
-
-enum headwise_status headwise_parallel_ask(const headwise_context *context) {
-    bool stops = can_be_stopped(context) && headwise_stop_asked(&context->stop);
-    return stops ? fail_cancelled() : HEADWISE_OK;
+    if (headwise_work_stopped(&work))
+        return headwise_fail(HEADWISE_ERR_CANCELLED, "context: the call was cancelled");
+    return HEADWISE_OK;
 }

@@ -17,13 +17,6 @@ enum headwise_status headwise_parallel_run(const headwise_context *context,
                                            const struct headwise_phase *phases, int n_phases,
                                            bool serial);
 
-/* Runs all tasks, whatever the context's owner asks for. */
-void headwise_parallel_finish(const headwise_context *context, const struct headwise_phase *phases,
-                              int n_phases, bool serial);
-
-/* HEADWISE_ERR_CANCELLED where the context's owner wants the call to stop. */
-enum headwise_status headwise_parallel_ask(const headwise_context *context);
-
 /* Whether this build has OpenMP. */
 bool headwise_parallel_has_openmp(void);
 
