@@ -2,7 +2,8 @@
  * those whose hashes are stored. Inputs are integers times a power of two, so they are the same
  * everywhere.
  *
- * test_property_hashes FILE compares; test_property_hashes --print writes the file. */
+ * test_property_hashes FILE compares; test_property_hashes FILE N does so with a pool of N threads;
+ * test_property_hashes --print writes the file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -96,6 +97,16 @@ static void add_biases(struct test_rng *rng, struct call *call, int biases) {
     o->window_first = biases & 8 ? 5 : 0;
 }
 
+static headwise_pool *pool; /* or NULL: two threads of OpenMP's */
+
+static headwise_context *make_context(enum headwise_isa isa) {
+    headwise_context *context = NULL;
+    struct headwise_context_options options = {
+        .size = sizeof(options), .isa = isa, .n_threads = pool != NULL ? 0 : 2, .pool = pool};
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    return context;
+}
+
 static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint64_t stream) {
     const struct call_shape *s = &c->shape;
     struct test_rng rng = test_rng_fixed(stream);
@@ -119,7 +130,7 @@ static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint
     o->past_value = c->past > 0 ? &past_value : NULL;
     add_biases(&rng, &call, c->biases);
     call_probe(&call, CALL_ALL, c->stage);
-    headwise_context *context = call_context(isa, 2);
+    headwise_context *context = make_context(isa);
     call_run_with(context, &call);
     headwise_context_destroy(context);
     size_t rows = (size_t)(s->batch * s->heads * s->queries), keys = (size_t)call_keys(&call);
@@ -197,7 +208,7 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
     struct layer_call call = layer_call_make(&rng, &config, 2, 70, number == 2 ? 290 : -1, F32);
     call.options.causal = number == 2 ? NONE : TOP;
     layer_call_probe(&call, HEADWISE_SCORES_MASKED);
-    headwise_context *context = call_context(isa, 2);
+    headwise_context *context = make_context(isa);
     headwise_mha *mha = layer_create(context, &config);
     layer_run_with(context, mha, &call);
     size_t rows = (size_t)(2 * config.n_heads * 70);
@@ -274,12 +285,18 @@ static int print_hashes(void) {
 
 int main(int argc, char **argv) {
     const struct test_case cases[] = {TEST_CASE(bits_are_the_stored_ones)};
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FILE | --print\n", argv[0]);
+    struct headwise_pool_options options = {.size = sizeof(options)};
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: %s FILE [POOL_THREADS] | --print\n", argv[0]);
         return 2;
     }
     if (strcmp(argv[1], "--print") == 0)
         return print_hashes();
     file_name = argv[1];
-    return test_run_simd_tiers(cases, TEST_COUNT(cases));
+    options.n_threads = argc == 3 ? atoi(argv[2]) : 0;
+    if (argc == 3 && headwise_pool_create(&pool, &options) != HEADWISE_OK)
+        return 2;
+    int result = test_run_simd_tiers(cases, TEST_COUNT(cases));
+    headwise_pool_destroy(pool);
+    return result;
 }

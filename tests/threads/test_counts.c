@@ -21,12 +21,35 @@ static headwise_context *context_with(enum headwise_isa isa, int n_threads,
     return context;
 }
 
+/* Pools of thread_counts threads, for the whole program, and contexts with one of them. */
+static headwise_pool *pools[TEST_COUNT(thread_counts)];
+
+static headwise_context *context_of_pool(enum headwise_isa isa, size_t t) {
+    headwise_context *context = NULL;
+    struct headwise_context_options options = {.size = sizeof(options), .isa = isa};
+    struct headwise_pool_options pool = {.size = sizeof(pool), .n_threads = thread_counts[t]};
+    if (pools[t] == NULL)
+        assert_int_equal(headwise_pool_create(&pools[t], &pool), HEADWISE_OK);
+    options.pool = pools[t];
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    return context;
+}
+
+/* Contexts of each number of threads: OpenMP's, or none where that is not built, then pools'. */
+enum { N_KINDS = 2 * TEST_COUNT(thread_counts) };
+
+static headwise_context *context_of_kind(enum headwise_isa isa, size_t kind) {
+    return kind < TEST_COUNT(thread_counts)
+               ? call_context(isa, thread_counts[kind])
+               : context_of_pool(isa, kind - TEST_COUNT(thread_counts));
+}
+
 static void expect_same_for_counts(enum headwise_isa isa, struct call *reference) {
     call_run(isa, reference);
-    for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
+    for (size_t t = 0; t < N_KINDS; t++) {
         struct call call = *reference;
         call_new_outputs(&call);
-        headwise_context *context = call_context(isa, thread_counts[t]);
+        headwise_context *context = context_of_kind(isa, t);
         call_run_with(context, &call);
         headwise_context_destroy(context);
         call_expect_same(&call, reference, "threads");
@@ -96,9 +119,9 @@ static void layers(enum headwise_isa isa) {
     for (int64_t rows = 1; rows <= 301; rows += 100) {
         struct layer_call first = layer_call_make(&rng, &config, 2, rows, -1, HEADWISE_F32);
         layer_call_probe(&first, HEADWISE_SCORES_MASKED);
-        for (size_t t = 0; t < TEST_COUNT(thread_counts); t++) {
+        for (size_t t = 0; t < N_KINDS; t++) {
             struct layer_call call = first;
-            headwise_context *context = call_context(isa, thread_counts[t]);
+            headwise_context *context = context_of_kind(isa, t);
             headwise_mha *mha = layer_create(context, &config);
             if (t > 0) {
                 call.y = call_tensor(HEADWISE_F32, 2, 1, rows, 70, NULL);
@@ -128,7 +151,8 @@ static void packed_inputs_are_not_mixed_up(enum headwise_isa isa) {
                                          .d_out = 40};
     layer_fill_weights(&rng, &config, true);
     headwise_context *contexts[] = {call_context(isa, 1), call_context(isa, 2),
-                                    call_context(isa, 3)};
+                                    call_context(isa, 3), context_of_pool(isa, 1),
+                                    context_of_pool(isa, 2)};
     headwise_mha *mha = layer_create(contexts[0], &config);
     for (int round = 0; round < 3; round++) {
         struct layer_call first = layer_call_make(&rng, &config, 1, 300, 310, HEADWISE_F32);
@@ -212,5 +236,8 @@ int main(void) {
         TEST_CASE(packed_inputs_are_not_mixed_up),
         TEST_CASE(the_callers_own_loop),
     };
-    return test_run_tiers(cases, TEST_COUNT(cases));
+    int result = test_run_tiers(cases, TEST_COUNT(cases));
+    for (size_t t = 0; t < TEST_COUNT(thread_counts); t++)
+        headwise_pool_destroy(pools[t]);
+    return result;
 }
