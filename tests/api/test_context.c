@@ -86,6 +86,68 @@ static void reserved_scratch_is_enough(enum headwise_isa isa) {
     counting_expect_balanced(&counting);
 }
 
+/* What a large shape took goes on request, and comes back with the next one. */
+static void scratch_shrinks_on_request(enum headwise_isa isa) {
+    struct counting counting = COUNTING_UNLIMITED;
+    struct test_rng rng = test_rng_make(195);
+    struct call large = call_make(&rng, &large_shape, HEADWISE_F32, 0);
+    headwise_context *context = counted_context(isa, &counting);
+    assert_int_equal(headwise_context_trim(context, 0), HEADWISE_OK); /* there is none */
+    call_run_with(context, &large);
+    size_t bytes = headwise_context_describe(context)->scratch_bytes;
+    int64_t live = counting.n_live;
+    assert_int_equal(headwise_context_trim(context, bytes), HEADWISE_OK);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, bytes);
+    assert_int_equal(headwise_context_trim(context, bytes - 1), HEADWISE_OK);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, 0);
+    assert_int_equal(counting.n_live, live - 1);
+    call_run_with(context, &large);
+    assert_int_equal(headwise_context_describe(context)->scratch_bytes, bytes);
+    assert_int_equal(headwise_context_trim(NULL, 0), HEADWISE_ERR_INVALID);
+    headwise_context_destroy(context);
+    counting_expect_balanced(&counting);
+}
+
+/* A pool's memory is its allocator's, its threads bound the contexts', and wrong options are told.
+ */
+static void pools_and_their_contexts(enum headwise_isa isa) {
+    struct counting counting = COUNTING_UNLIMITED;
+    headwise_pool *pool = NULL;
+    headwise_context *context = NULL;
+    struct headwise_pool_options options = {
+        .size = sizeof(options), .n_threads = 3, .allocator = counting_allocator(&counting)};
+    assert_int_equal(headwise_pool_create(&pool, &options), HEADWISE_OK);
+    assert_int_equal(counting.n_calls, 1);
+    struct headwise_context_options with = {
+        .size = sizeof(with), .isa = isa, .n_threads = 1000, .pool = pool};
+    assert_int_equal(headwise_context_create(&context, &with), HEADWISE_OK);
+    assert_int_equal(headwise_context_describe(context)->n_threads, headwise_pool_threads(pool));
+    headwise_context_destroy(context);
+    with.n_threads = 2;
+    assert_int_equal(headwise_context_create(&context, &with), HEADWISE_OK);
+    assert_int_equal(headwise_context_describe(context)->n_threads, 2);
+    headwise_context_destroy(context);
+    with.parallel_for = (headwise_parallel_for_fn *)(uintptr_t)1;
+    assert_int_equal(headwise_context_create(&context, &with), HEADWISE_ERR_INVALID);
+    headwise_pool_destroy(pool);
+    counting_expect_balanced(&counting);
+
+    counting.fail_at = 0;
+    headwise_pool *none = NULL;
+    assert_int_equal(headwise_pool_create(&none, &options), HEADWISE_ERR_NO_MEMORY);
+    options.n_threads = 1025;
+    assert_int_equal(headwise_pool_create(&none, &options), HEADWISE_ERR_INVALID);
+    options.n_threads = -1;
+    assert_int_equal(headwise_pool_create(&none, &options), HEADWISE_ERR_INVALID);
+    options = (struct headwise_pool_options){.size = 0};
+    assert_int_equal(headwise_pool_create(&none, &options), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_pool_create(NULL, NULL), HEADWISE_ERR_INVALID);
+    assert_null(none);
+    assert_int_equal(headwise_pool_create(&none, NULL), HEADWISE_OK);
+    assert_true(headwise_pool_threads(none) >= 1);
+    headwise_pool_destroy(none);
+}
+
 static void thread_counts(enum headwise_isa isa) {
     headwise_context *context = NULL;
     for (int n = 1; n <= 1024; n *= 4) {
@@ -126,7 +188,8 @@ int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(all_memory_is_the_callers),    TEST_CASE(a_repeated_shape_allocates_nothing),
         TEST_CASE(reserved_scratch_is_enough),   TEST_CASE(thread_counts),
-        TEST_CASE(shorter_options_are_accepted),
+        TEST_CASE(shorter_options_are_accepted), TEST_CASE(scratch_shrinks_on_request),
+        TEST_CASE(pools_and_their_contexts),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

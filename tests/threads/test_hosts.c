@@ -109,6 +109,60 @@ static void inside_a_parallel_region(enum headwise_isa isa) {
 #endif
 }
 
+/* A context whose call asks whether to go on, and then is used by another thread too. */
+struct shared_context {
+    headwise_context *context;
+    const struct call *call;
+    float *y;
+    int n_asked;
+    enum headwise_status attended, reserved, trimmed;
+};
+
+static void *use_context(void *pointer) {
+    struct shared_context *shared = pointer;
+    shared->attended = run_into(shared->context, shared->call, shared->y);
+    shared->reserved = headwise_context_reserve(shared->context, 1);
+    shared->trimmed = headwise_context_trim(shared->context, 0);
+    return NULL;
+}
+
+static bool intrude(void *pointer) {
+    struct shared_context *shared = pointer;
+    pthread_t thread;
+    if (shared->n_asked++ == 0 && pthread_create(&thread, NULL, use_context, shared) == 0)
+        pthread_join(thread, NULL);
+    return false;
+}
+
+/* It is the program's fault, and builds with assertions say so. */
+static void one_context_in_two_threads(enum headwise_isa isa) {
+#ifdef NDEBUG
+    (void)isa;
+    test_skip("built without assertions");
+#else
+    struct test_rng rng = test_rng_make(244);
+    struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+    struct shared_context shared = {.call = &call, .y = guard_floats(N_FLOATS)};
+    const struct headwise_context_options options = {.size = sizeof(options),
+                                                     .isa = isa,
+                                                     .n_threads = 1,
+                                                     .cancelled = intrude,
+                                                     .cancel_user = &shared};
+    float *y = guard_floats(N_FLOATS);
+    call_run(isa, &call);
+    assert_int_equal(headwise_context_create(&shared.context, &options), HEADWISE_OK);
+    assert_int_equal(run_into(shared.context, &call, y), HEADWISE_OK);
+    compare_same_bits(y, call.y.data, N_FLOATS, "the call that was disturbed");
+    assert_int_equal(shared.attended, HEADWISE_ERR_INVALID);
+    assert_int_equal(shared.reserved, HEADWISE_ERR_INVALID);
+    assert_int_equal(shared.trimmed, HEADWISE_ERR_INVALID);
+    guard_expect_untouched(shared.y, N_FLOATS * sizeof(float), "y of the refused call");
+    use_context(&shared); /* one after the other is fine */
+    assert_int_equal(shared.attended, HEADWISE_OK);
+    headwise_context_destroy(shared.context);
+#endif
+}
+
 /* The child of a process whose OpenMP team is gone must neither hang nor give other bits. */
 static void after_a_fork(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(243);
@@ -146,6 +200,7 @@ int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(host_threads_with_contexts_of_their_own),
         TEST_CASE(inside_a_parallel_region),
+        TEST_CASE(one_context_in_two_threads),
         TEST_CASE(after_a_fork),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

@@ -153,8 +153,57 @@ static void affinity_limits_the_default(enum headwise_isa isa) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* What the default is under two variables; -1 where a context cannot be created for them. */
+static int default_under(const char *headwise, const char *openmp) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        headwise_context *context = NULL;
+        if (headwise != NULL)
+            setenv("HEADWISE_NUM_THREADS", headwise, 1);
+        if (openmp != NULL)
+            setenv("OMP_NUM_THREADS", openmp, 1);
+        enum headwise_status made = headwise_context_create(&context, NULL);
+        if (made == HEADWISE_ERR_INVALID)
+            _exit(strstr(headwise_last_error(), "HEADWISE_NUM_THREADS") != NULL &&
+                          headwise_pool_create(&(headwise_pool *){NULL}, NULL) == made
+                      ? 255
+                      : 254);
+        _exit(made == HEADWISE_OK &&
+                      headwise_context_describe(context)->n_threads == headwise_default_threads()
+                  ? headwise_default_threads()
+                  : 254);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_not_equal(WEXITSTATUS(status), 254);
+    return WEXITSTATUS(status) == 255 ? -1 : WEXITSTATUS(status);
+}
+
+static void the_environment_bounds_the_default(enum headwise_isa isa) {
+    static const char *const wrong[] = {
+        "two", "0", "-1", "1025", "2x", "1,2", "99999999999999999999"};
+    (void)isa;
+    unsetenv("HEADWISE_NUM_THREADS");
+    unsetenv("OMP_NUM_THREADS");
+    int all = headwise_default_threads();
+    assert_in_range(all, 1, 250);
+    assert_int_equal(default_under("1", NULL), 1);
+    assert_int_equal(default_under(" 1 ", NULL), 1);
+    assert_int_equal(default_under(NULL, "1"), 1);
+    assert_int_equal(default_under(NULL, "1,4"), 1); /* of nested regions: the outermost counts */
+    assert_int_equal(default_under("1000", "1000"), all); /* never more than the machine */
+    assert_int_equal(default_under("", ""), all);
+    assert_int_equal(default_under(NULL, "many"), all); /* OpenMP's own: ignored, as it does */
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++)
+        assert_int_equal(default_under(wrong[i], NULL), -1);
+    if (all > 1)
+        assert_int_equal(default_under("2", "8"), 2);
+}
+
 int main(void) {
     const struct test_case cases[] = {
+        TEST_CASE(the_environment_bounds_the_default),
         TEST_CASE(settings_are_unchanged),
         TEST_CASE(unusual_float_modes_are_kept),
         TEST_CASE(the_programs_openmp_settings_do_not_matter),
