@@ -33,7 +33,7 @@ struct settings {
 static const char usage[] =
     "usage: bench_latency [--seconds S] [--rounds N] [--threads N] [--only NAME]\n"
     "  --seconds S  of each case in each round (0.5)\n"
-    "  --rounds N   the best of N rounds counts, column by column (3)\n"
+    "  --rounds N   the best of N rounds counts: column by column, cores with the calls/s (3)\n"
     "  --threads N  of OpenMP's team and of the pool (all processors)\n"
     "  --only NAME  surroundings whose name has NAME in it: \"quiet\", \"burner\", \"callers\"\n";
 
@@ -69,9 +69,10 @@ static void keep_best(struct latency *best, const struct latency *latency, bool 
     best->p50 = latency->p50 < best->p50 ? latency->p50 : best->p50;
     best->p99 = latency->p99 < best->p99 ? latency->p99 : best->p99;
     best->p999 = latency->p999 < best->p999 ? latency->p999 : best->p999;
-    best->cores = latency->cores < best->cores ? latency->cores : best->cores;
-    if (latency->calls_per_s > best->calls_per_s)
+    if (latency->calls_per_s > best->calls_per_s) {
         best->calls_per_s = latency->calls_per_s;
+        best->cores = latency->cores;
+    }
 }
 
 typedef struct latency results[LATENCY_CALLS][N_SURROUNDINGS][LATENCY_THREADS];

@@ -13,6 +13,9 @@
 /* Calls at once that may have helpers. More of them run on their own threads. */
 enum { MOST_SLOTS = 64 };
 
+/* The first calls are taken for ones that are worth waking helpers for. */
+#define FIRST_TYPICAL_NS INT64_C(1000000)
+
 /* Where the parts of a pool lie, in bytes from its beginning. */
 struct places {
     int64_t slots, in_use, helpers, ids, total;
@@ -43,6 +46,7 @@ static headwise_pool *place_pool(void *memory, const struct places *places, int 
     pool->n_threads = n_threads;
     pool->n_slots = n_slots;
     pool->forks = headwise_forks();
+    pool->typical_ns = FIRST_TYPICAL_NS;
     pool->slots = (struct headwise_slot *)(void *)(bytes + places->slots);
     pool->helpers = (struct headwise_helper *)(void *)(bytes + places->helpers);
     pool->ids = bytes + places->ids;

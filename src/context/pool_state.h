@@ -29,6 +29,7 @@ struct headwise_pool {
 
     alignas(HEADWISE_ALIGNMENT) _Atomic int64_t last_end; /* of a call, in ns */
     atomic_bool calls_are_close; /* the last one began less than SPIN_NS after one's end */
+    _Atomic int64_t typical_ns;  /* that a call's own thread needs for it alone: a moving mean */
     atomic_int alone_left;       /* calls that still are to do without helpers */
     atomic_int alone_step;       /* as many as the last time */
     atomic_int good_calls;       /* since the last time */

@@ -105,6 +105,27 @@ bool headwise_slot_wait(struct headwise_slot *slot, int64_t spin_ns, int64_t *in
     }
 }
 
+/* The ticket may be one of the slot's next call already, which may have fewer workers: their number
+ * is that of the ticket where the ticket still is the same when the task is claimed. */
+bool headwise_slot_stay(struct headwise_slot *slot, int64_t spin_ns, int worker, int64_t *index) {
+    int64_t until = 0;
+    for (int pauses = 1;; pauses++) {
+        uint64_t ticket = atomic_load(&slot->ticket);
+        if (headwise_ticket_is_over(ticket) || worker >= atomic_load(&slot->n_workers))
+            return false;
+        if (headwise_ticket_left(ticket) > 0 && headwise_slot_claim(slot, ticket, index))
+            return true;
+        headwise_spin_pause();
+        if (pauses % PAUSES != 0)
+            continue;
+        int64_t now = headwise_clock_ns();
+        if (until == 0)
+            until = now + spin_ns;
+        else if (now >= until)
+            return false;
+    }
+}
+
 int headwise_slot_borrow(struct headwise_slot *slot, int from) {
     int n = atomic_load(&slot->n_workers) - 1;
     for (int i = 0; i < n; i++) {

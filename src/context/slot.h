@@ -21,10 +21,11 @@ struct headwise_slot {
     alignas(HEADWISE_ALIGNMENT) _Atomic uint64_t ticket;
     alignas(HEADWISE_ALIGNMENT) atomic_bool taken; /* by a call */
     atomic_bool caller_sleeps;
-    _Atomic uint32_t door; /* the caller's sleep ends when it changes */
-    atomic_int n_workers;  /* of the current call */
-    atomic_int n_borrowed; /* workers that helpers are */
-    atomic_bool *in_use;   /* [workers], worker 0 is the caller: a helper's while it is set */
+    _Atomic uint32_t door;     /* the caller's sleep ends when it changes */
+    atomic_int n_workers;      /* of the current call */
+    atomic_int n_borrowed;     /* workers that helpers are */
+    _Atomic int64_t wake_from; /* when helpers that sleep may be woken for the call; 0: now */
+    atomic_bool *in_use;       /* [workers], worker 0 is the caller: a helper's while it is set */
 
     /* Written by whoever opens a stretch, read by those who hold one of its tasks. */
     struct headwise_work *work;
@@ -63,6 +64,10 @@ enum headwise_turn headwise_slot_next(struct headwise_slot *slot, bool leave, in
 /* The caller's wait for tasks that others have begun: spins for spin_ns at most, then sleeps. True
  * with a task, false when the call is over. */
 bool headwise_slot_wait(struct headwise_slot *slot, int64_t spin_ns, int64_t *index);
+
+/* A helper's wait, as this worker, for the stretch that follows: spins for spin_ns at most. True
+ * with a task; false when the call is over, or the time. */
+bool headwise_slot_stay(struct headwise_slot *slot, int64_t spin_ns, int worker, int64_t *index);
 
 /* Whether there are a task and a worker for one helper more. */
 static inline bool headwise_slot_needs_help(struct headwise_slot *slot) {
