@@ -2,9 +2,7 @@
  * same call gives its bits afterwards. */
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "compare.h"
 #include "guard.h"
@@ -293,29 +291,9 @@ static void any_task_may_be_the_last(enum headwise_isa isa) {
     }
 }
 
-/* A flag that was set before the call, and is taken back. */
-static void a_flag_is_heeded_at_once(enum headwise_isa isa) {
-    int flag = 1;
-    struct test_rng rng = test_rng_make(272);
-    const struct call_shape shape = {1, 2, 2, 3, 5, 8, 8};
-    struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-    headwise_context *context = NULL;
-    const struct headwise_context_options options = {
-        .size = sizeof(options), .isa = isa, .n_threads = 2, .cancel_flag = &flag};
-    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
-    assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-                     HEADWISE_ERR_CANCELLED);
-    assert_string_equal(headwise_status_name(HEADWISE_ERR_CANCELLED), "cancelled");
-    flag = 0;
-    call_expect_oracle(isa, &call);
-    call_run_with(context, &call);
-    headwise_context_destroy(context);
-}
-
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(any_task_may_be_the_last),
-        TEST_CASE(a_flag_is_heeded_at_once),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

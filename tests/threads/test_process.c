@@ -201,10 +201,30 @@ static void the_environment_bounds_the_default(enum headwise_isa isa) {
         assert_int_equal(default_under("2", "8"), 2);
 }
 
+/* A flag that was set before the call, and is taken back. */
+static void a_flag_is_heeded_at_once(enum headwise_isa isa) {
+    int flag = 1;
+    struct test_rng rng = test_rng_make(272);
+    const struct call_shape shape = {1, 2, 2, 3, 5, 8, 8};
+    struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+    headwise_context *context = NULL;
+    const struct headwise_context_options options = {
+        .size = sizeof(options), .isa = isa, .n_threads = 2, .cancel_flag = &flag};
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
+                     HEADWISE_ERR_CANCELLED);
+    assert_string_equal(headwise_status_name(HEADWISE_ERR_CANCELLED), "cancelled");
+    flag = 0;
+    call_expect_oracle(isa, &call);
+    call_run_with(context, &call);
+    headwise_context_destroy(context);
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(the_environment_bounds_the_default),
         TEST_CASE(settings_are_unchanged),
+        TEST_CASE(a_flag_is_heeded_at_once),
         TEST_CASE(unusual_float_modes_are_kept),
         TEST_CASE(the_programs_openmp_settings_do_not_matter),
         TEST_CASE(affinity_limits_the_default),
