@@ -41,6 +41,11 @@ int64_t headwise_ragged_position(const struct headwise_call *call, int64_t row) 
     return headwise_ragged_first_position(call, b) + row - starts[b];
 }
 
+/* Every pointer of the probe moves to its sequence below. A new field stops the build here, until
+ * it is moved too: both structs hold a size and pointers, the probe one enum more. */
+_Static_assert(sizeof(struct headwise_probe) == 9 * sizeof(void *), "move the probe's new field");
+_Static_assert(sizeof(struct headwise_statistics) == 9 * sizeof(void *), "move the new statistic");
+
 static void move_rows(struct headwise_tensor *t, int64_t first, int64_t n) {
     if (t->data)
         t->data = headwise_tensor_row(t, 0, 0, first);
