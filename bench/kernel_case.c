@@ -1,3 +1,4 @@
+/* Calls one kernel of one tier on data of its own. */
 #include "kernel_case.h"
 
 /* The sizes are those that the drivers use: 24 rows against a panel of a block of 256 keys, 96 rows

@@ -1,3 +1,4 @@
+/* Offers Google Benchmark's C++ interface to C programs. */
 #include "shim.h"
 
 #include <algorithm>

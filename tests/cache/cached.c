@@ -1,3 +1,4 @@
+/* Makes caches in memory whose untouched bytes are a pattern, and fills them in chunks. */
 #include "cached.h"
 
 #include <math.h>

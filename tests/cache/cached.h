@@ -15,7 +15,7 @@ struct cached_memory {
     int64_t n_calls;
 };
 
-/* The same context, which also notes what it gave in *last, for as long as it lives. */
+/* cached_context(), which also notes what it gave in *last, for as long as it lives. */
 headwise_context *cached_context_noting(enum headwise_isa isa, int n_threads,
                                         struct cached_memory *last);
 

@@ -47,7 +47,7 @@ static void append_rows(headwise_context *context, headwise_cache *cache, int64_
     cached_expect_ok(headwise_cache_append(context, cache, sequence, &k, &v), "append");
 }
 
-/* The same chunk to both, then the same queries: each of its rows asks. */
+/* Both caches get one chunk, then one set of queries: each of the chunk's rows asks. */
 static void step(headwise_context *context, headwise_cache *caches[2], int64_t n,
                  const struct headwise_attention_options *options, struct test_rng *rng,
                  bool probes) {

@@ -168,7 +168,7 @@ static void between_rings_and_plain_caches(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
-/* The same rows 2^40 positions later: bits do not change, and no block between is looked for. */
+/* Rows that come 2^40 positions later: bits do not change, and no block between is looked for. */
 static void far_positions(enum headwise_isa isa) {
     const int64_t far = INT64_C(1) << 40;
     struct test_rng rng = test_rng_make(504);

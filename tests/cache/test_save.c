@@ -93,7 +93,7 @@ static void rows_are_in_plain_order(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
-/* The same queries over both. */
+/* Queries give the same bits over both. */
 static void expect_same_attention(headwise_context *context, const headwise_cache *cache,
                                   int64_t sequence, headwise_context *other_context,
                                   const headwise_cache *other, int64_t other_sequence) {

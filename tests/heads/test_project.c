@@ -109,7 +109,7 @@ static void attention_goes_on_from_there(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
-/* The same where queries and keys are normalized and turned, at positions that the caller gives. */
+/* Queries and keys are normalized and turned first, at positions that the caller gives. */
 static void norms_and_positions_come_first(enum headwise_isa isa) {
     const struct headwise_rotary_config form = {
         .size = sizeof form, .rotary_dim = 4, .n_positions = 50};

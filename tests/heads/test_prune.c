@@ -61,7 +61,7 @@ static void use_by_head(struct headwise_attention_options *options, struct by_he
     options->relative_reach = variant & 1 ? REACH : 0;
 }
 
-/* The same for the heads that a pruned layer still has. */
+/* What by_head holds, of the heads alone that a pruned layer still has. */
 static struct by_head gather(const headwise_mha *pruned, const struct by_head *whole) {
     size_t heads = (size_t)headwise_mha_describe(pruned)->n_heads;
     int64_t rows = whole->mask.size[2], keys = whole->mask.size[3];

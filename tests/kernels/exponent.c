@@ -1,3 +1,4 @@
+/* Compares exp2((s - base) * log2(e)) * factor of the kernels with float64. */
 #include "exponent.h"
 
 #include <math.h>

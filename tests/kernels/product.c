@@ -1,3 +1,4 @@
+/* Calls a kernel that multiplies rows by panels, and compares it with exact arithmetic. */
 #include "product.h"
 
 #include <math.h>

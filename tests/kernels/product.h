@@ -26,10 +26,10 @@ struct product {
 struct product product_make(struct test_rng *rng, const struct headwise_kernels *kernels,
                             ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, size_t shift_bytes);
 
-/* The same B as rows in place, as many elements apart: n or more; what lies between them is NaN. */
+/* Lays B as rows in place, row_stride elements apart: n or more; what lies between them is NaN. */
 void product_lay_rows(struct product *p, ptrdiff_t row_stride);
 
-/* The same A in row panels of the tier, where it has any: what of a_stride is not used is NaN. */
+/* Packs A in row panels of the tier, where it has any: what of a_stride is not used is NaN. */
 void product_pack_rows(struct product *p);
 
 /* Element t of row i of A. */

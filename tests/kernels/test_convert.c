@@ -26,7 +26,7 @@ static bool is_nan16(enum headwise_dtype dtype, uint16_t bits) {
     return isnan(half_to_double(dtype, bits));
 }
 
-/* The same value, the sign of zero included; NaN for NaN. */
+/* Widening keeps the value, the sign of zero included, and gives NaN for NaN. */
 static void expect_widened(enum headwise_dtype dtype, float got, uint16_t bits) {
     float want = (float)half_to_double(dtype, bits); /* exact */
     compare_same_bits(&got, &want, 1, "%s 0x%04x", headwise_dtype_name(dtype), bits);

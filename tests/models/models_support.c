@@ -1,3 +1,4 @@
+/* Opens generated checkpoints and files of the vectors folder. */
 #include "models_support.h"
 
 #include <stdio.h>

@@ -26,7 +26,7 @@ static enum headwise_dtype stored_type(headwise_checkpoint *model, headwise_cont
     return dtype;
 }
 
-/* The same bits as with weights that were widened at first. Returns the type. */
+/* Stored weights give the bits of weights that were widened at first. Returns the type. */
 static enum headwise_dtype check_stored(headwise_context *context, headwise_checkpoint *wide,
                                         headwise_checkpoint *stored, const char *part,
                                         int64_t index) {

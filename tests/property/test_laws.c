@@ -35,7 +35,7 @@ static void weights_of_a_row_sum_to_one(enum headwise_isa isa) {
     }
 }
 
-/* The same pairs of key and value in another order: the same mean, up to rounding. */
+/* Pairs of key and value in another order have the same mean, up to rounding. */
 static void the_order_of_keys_does_not_matter(enum headwise_isa isa) {
     const struct call_shape shape = {1, 2, 1, 4, 600, 16, 16};
     struct test_rng rng = test_rng_make(302);

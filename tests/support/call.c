@@ -1,3 +1,4 @@
+/* Makes tensors in guarded memory, and calls the engine on them. */
 #include "call.h"
 
 #include <math.h>

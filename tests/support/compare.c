@@ -1,3 +1,4 @@
+/* Compares with float64, and keeps the largest error over bound that was seen. */
 #include "compare.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Counts allocations, checks what is given back, and fails when told to. */
 #include "counting.h"
 
 #include <stdlib.h>

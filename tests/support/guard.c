@@ -1,3 +1,4 @@
+/* Gives memory between unreadable pages, and frees it all after a test case. */
 #define _DEFAULT_SOURCE
 #include "guard.h"
 

@@ -17,7 +17,7 @@
  */
 void *guard_alloc(size_t size_bytes, size_t shift_bytes);
 
-/* The same, beginning shift_bytes after an unreadable page: catches reads before the buffer. */
+/* Memory that begins shift_bytes after an unreadable page: catches reads before the buffer. */
 void *guard_alloc_begin(size_t size_bytes, size_t shift_bytes);
 
 /* n floats ending exactly at an unreadable page. */

@@ -1,3 +1,4 @@
+/* Converts 16-bit types by integer arithmetic: the reference for the kernels. */
 #include "half.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Makes layers with random weights, and runs them forward. */
 #include "layer.h"
 
 #include <math.h>

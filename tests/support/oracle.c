@@ -1,3 +1,4 @@
+/* Computes attention in float64 from the formulas of attention.h, with bounds on errors. */
 #include "oracle.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Normalizes and rotates a head's components in float64, and carries bounds through. */
 #include "oracle_heads.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Makes ragged calls in guarded memory, and calls each of their sequences alone. */
 #include "ragged.h"
 
 #include <math.h>

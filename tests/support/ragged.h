@@ -34,9 +34,9 @@ struct headwise_ragged ragged_sequences(const struct ragged_call *ragged);
 /* The call must succeed. */
 void ragged_run_with(headwise_context *context, struct ragged_call *ragged);
 
-/* The same over a cache (f32) that got all keys; its sequences are in another order, beside one
- * that is not named. Options must say where queries stand as over a cache: the last ones. The call
- * must succeed. */
+/* Runs the call over a cache (f32) that got all keys; its sequences are in another order, beside
+ * one that is not named. Options must say where queries stand as over a cache: the last ones. The
+ * call must succeed. */
 void ragged_run_cached(headwise_context *context, struct ragged_call *ragged);
 
 /* Sequence b alone: views of its inputs, outputs of its own. */

@@ -1,3 +1,4 @@
+/* Draws random numbers that depend on the seed alone, on every machine. */
 #include "rng.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Runs test cases once, or once on every tier, as one cmocka group. */
 #include "runner.h"
 
 #include <inttypes.h>

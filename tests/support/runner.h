@@ -26,7 +26,7 @@ struct test_case {
  * that a run meant for a tier cannot pass without it. Returns what main() returns. */
 int test_run_tiers(const struct test_case *cases, size_t n_cases);
 
-/* The same without the scalar tier, for what the others promise each other. */
+/* Every case on every tier but the scalar one, for what the others promise each other. */
 int test_run_simd_tiers(const struct test_case *cases, size_t n_cases);
 
 /* Every case once, with HEADWISE_TEST_ISA's tier or the best one. */

@@ -75,7 +75,7 @@ static void one_query_long_keys(enum headwise_isa isa) {
             }
 }
 
-/* The same where a window shows a stretch of the keys, and perhaps the first ones. */
+/* Few queries where a window shows a stretch of the keys, and perhaps the first ones. */
 static void few_queries_far_in_a_window(enum headwise_isa isa) {
     const int64_t positions[] = {4000, 2100, 250}, firsts[] = {0, 5, 300}, lefts[] = {0, 300, 1100};
     struct test_rng rng = test_rng_make(235);

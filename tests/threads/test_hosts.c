@@ -89,7 +89,8 @@ static void inside_a_parallel_region(enum headwise_isa isa) {
     call_run(isa, &call);
     int before = count_threads();
     omp_set_max_active_levels(4); /* nested teams would be granted */
-#pragma omp parallel num_threads(TEAM) reduction(+ : n_failed, n_members) reduction(max : most_threads)
+#pragma omp parallel num_threads(TEAM) reduction(+ : n_failed, n_members) \
+    reduction(max : most_threads)
     {
         int t = omp_get_thread_num();
         n_members = 1;

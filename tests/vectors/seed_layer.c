@@ -1,3 +1,4 @@
+/* Loads a layer of the seeds, runs it, and compares heads and output with the files. */
 #include <math.h>
 #include <stdio.h>
 

@@ -39,7 +39,7 @@ static struct headwise_tensor view(const headwise_safetensors *file, const char 
     return headwise_tensor_brhc(data, dtype, n[0], n[1], heads, n[2] / heads);
 }
 
-/* The same form, untouched memory: what the call writes. */
+/* Untouched memory of a tensor's form, for the call to write. */
 static struct headwise_tensor output_like(const struct headwise_tensor *t) {
     struct headwise_tensor out = *t;
     size_t n = (size_t)(t->size[0] * t->size[1] * t->size[2] * t->size[3]);

@@ -133,7 +133,7 @@ static void run_plain(enum headwise_isa isa, const headwise_safetensors *file) {
     expect_gated(isa, &s);
 }
 
-/* The same matrices read as 1, 2, 4 ... 64 heads. */
+/* One set of matrices is read as 1, 2, 4 ... 64 heads. */
 static void run_sweep(enum headwise_isa isa, const headwise_safetensors *file) {
     for (int64_t heads = 1; heads <= 64; heads *= 2) {
         char prefix[16];

@@ -1,3 +1,4 @@
+/* Finds files below the folder HEADWISE_VECTORS, and reads their tensors. */
 #define _DEFAULT_SOURCE
 #include "vector_file.h"
 
