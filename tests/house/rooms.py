@@ -1,0 +1,91 @@
+"""The rooms: who may include whom. docs/architecture.md draws the same."""
+
+TIERS = ["scalar", "avx2", "avx512", "neon"]
+SHARED = ["simd", "x86"]
+# Tiers that compile the files of simd/, and those that compile the files of x86/.
+SIMD_TIERS = ["avx2", "avx512", "neon"]
+X86_TIERS = ["avx2", "avx512"]
+
+# Rooms of each library, lowest first, with the rooms that each may include besides itself.
+ARITHMETIC = ["kernels", "simd", "x86"]
+LOW = ["base", "kernels"]
+MIDDLE = LOW + ["tensors", "context", "cache", "positions"]
+ROOMS = {
+    "src": {
+        "base": [],
+        "kernels": ["base"],
+        "simd": ["kernels"],
+        "x86": ["kernels", "simd"],
+        "scalar": ["kernels", "simd"],
+        "avx2": ARITHMETIC,
+        "avx512": ARITHMETIC,
+        "neon": ["kernels", "simd"],
+        "tensors": LOW,
+        "context": LOW,
+        "cache": LOW + ["tensors", "context"],
+        "positions": LOW + ["tensors", "context"],
+        "attention": MIDDLE,
+        "layer": MIDDLE + ["attention"],
+        "heads": MIDDLE + ["attention", "layer"],
+        "api": MIDDLE + ["attention", "layer", "heads"],
+    },
+    "io": {
+        "files": [],
+        "safetensors": ["files"],
+        "gguf": ["files"],
+        "checkpoint": ["files", "safetensors", "gguf"],
+    },
+    "model": {
+        "text": [],
+        "families": [],
+        "block": ["families"],
+        "stack": ["families", "block"],
+        "encode": ["text", "families", "block", "stack"],
+        "generate": ["text", "families", "block", "stack"],
+        "sight": ["text", "families", "block", "stack", "encode", "generate"],
+        "api": ["text", "families", "block", "stack", "encode", "generate", "sight"],
+    },
+    "tools": {
+        "common": [],
+        "calls": ["common"],
+        "inspect": ["common", "calls"],
+        "sweep": ["common", "calls"],
+        "commands": ["common", "calls", "inspect", "sweep"],
+    },
+    "measure": {"": []},
+}
+
+# Public headers, and single headers of other folders, that a library may include.
+PUBLIC = {
+    "src": ["headwise"],
+    "io": ["headwise", "headwise-io"],
+    "model": ["headwise", "headwise-io", "headwise-model"],
+    "tools": ["headwise", "headwise-io", "headwise-model"],
+    "measure": ["headwise"],
+}
+DOORS = {
+    "measure": ["context/timing.h"],
+    "tools": ["measure/clock.h", "measure/shares.h"],
+}
+
+# The only files that touch what lies outside: name of the check -> folder -> files.
+OWNERS = {
+    "threads": {"src": ["src/context/parallel.c"]},
+    "files": {
+        "src": ["src/context/quota.c"],
+        "io": ["io/files/map.c", "io/files/replace.c"],
+        "tools": ["tools/calls/tokens.c"],
+    },
+    "environment": {"src": ["src/kernels/dispatch.c"]},
+}
+
+# Headers whose includes serve their includers; public headers do so all.
+OFFERS = {f"src/{tier}/vec.h" for tier in TIERS} | {f"src/{tier}/gemm.h" for tier in TIERS}
+
+# Sets HEADWISE_ERR_INVALID outside src/api: why.
+INVALID = {
+    "src/base/error.c": "names every status",
+}
+
+# Functions longer than 50 lines, up to 120: register-blocked micro-kernels.
+MICRO_KERNELS = set()
