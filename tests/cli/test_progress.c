@@ -12,7 +12,11 @@
 /* Runs a small sweep with stderr on a terminal; returns what the terminal got. */
 static size_t run_on_terminal(char *text, size_t size) {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY), status;
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    if (terminal < 0 || grantpt(terminal) != 0) {
+        print_message("no pseudo terminals here: /dev/pts is not mounted\n");
+        skip();
+    }
+    assert_int_equal(unlockpt(terminal), 0);
     int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(other >= 0);
     fflush(stdout);
