@@ -20,6 +20,24 @@ static size_t count_files(void) {
     return n;
 }
 
+/* The open file holds these tensors, aligned, whose data begin with these bytes. */
+static void expect_tensors(const headwise_safetensors *file,
+                           const struct headwise_file_tensor *tensors, int n,
+                           const unsigned char *bytes) {
+    assert_int_equal(headwise_safetensors_count(file), n);
+    for (int i = 0; i < n; i++) {
+        const struct headwise_file_tensor *read = headwise_safetensors_find(file, tensors[i].name);
+        assert_non_null(read);
+        assert_int_equal(read->dtype, tensors[i].dtype);
+        assert_int_equal(read->rank, tensors[i].rank);
+        for (int axis = 0; axis < read->rank; axis++)
+            assert_int_equal(read->shape[axis], tensors[i].shape[axis]);
+        if (read->size_bytes > 0)
+            assert_memory_equal(read->data, bytes, read->size_bytes);
+        assert_int_equal((uintptr_t)read->data % headwise_file_dtype_size(read->dtype), 0);
+    }
+}
+
 /* One tensor of every type, of an odd number of elements, from unaligned memory, plus empty and
  * rank 0 and rank 8. */
 static void test_round_trip(void **state) {
@@ -51,18 +69,7 @@ static void test_round_trip(void **state) {
 
     headwise_safetensors *file = NULL;
     assert_int_equal(headwise_safetensors_open(&file, "out.safetensors"), 0);
-    assert_int_equal(headwise_safetensors_count(file), N_TYPES + 3);
-    for (int i = 0; i < N_TYPES + 3; i++) {
-        const struct headwise_file_tensor *read = headwise_safetensors_find(file, tensors[i].name);
-        assert_non_null(read);
-        assert_int_equal(read->dtype, tensors[i].dtype);
-        assert_int_equal(read->rank, tensors[i].rank);
-        for (int axis = 0; axis < read->rank; axis++)
-            assert_int_equal(read->shape[axis], tensors[i].shape[axis]);
-        if (read->size_bytes > 0)
-            assert_memory_equal(read->data, memory + 1, read->size_bytes);
-        assert_int_equal((uintptr_t)read->data % headwise_file_dtype_size(read->dtype), 0);
-    }
+    expect_tensors(file, tensors, N_TYPES + 3, memory + 1);
     assert_int_equal(headwise_safetensors_metadata_count(file), 2);
     assert_string_equal(headwise_safetensors_metadata(file, "tokens"), metadata[0].value);
     assert_string_equal(headwise_safetensors_metadata_at(file, 1)->key, "empty");

@@ -74,6 +74,21 @@ static void expect_bits(const float *got, const float *expected, int64_t n, cons
     }
 }
 
+/* Layers other than the pruned one are as they were. */
+static void expect_other_layers(headwise_context *context, const char *name,
+                                headwise_checkpoint *model, headwise_checkpoint *pruned,
+                                const headwise_safetensors *expected, const char *part,
+                                int64_t index) {
+    int64_t n;
+    for (int64_t other = 0; other < headwise_checkpoint_n_layers(model, part); other++) {
+        if (other == index)
+            continue;
+        const struct input its = read_input(expected, part, other);
+        expect_bits(run(context, pruned, part, other, &its, NULL, &n),
+                    run(context, model, part, other, &its, NULL, &n), n, name, part, other);
+    }
+}
+
 /* Drops a head from the middle, then the first one from what is left: in two steps, two files. */
 static size_t check_layer(headwise_context *context, const char *name, headwise_checkpoint *model,
                           const headwise_safetensors *expected, const char *part, int64_t index) {
@@ -111,14 +126,8 @@ static size_t check_layer(headwise_context *context, const char *name, headwise_
         float *cut = run(context, pruned, part, index, &input, NULL, &n);
         expect_bits(cut, gated, n, name, part, index);
     }
-    /* the other layers are as they were */
-    for (int64_t other = 0; pruned && other < headwise_checkpoint_n_layers(model, part); other++) {
-        if (other == index)
-            continue;
-        const struct input its = read_input(expected, part, other);
-        expect_bits(run(context, pruned, part, other, &its, NULL, &n),
-                    run(context, model, part, other, &its, NULL, &n), n, name, part, other);
-    }
+    if (pruned)
+        expect_other_layers(context, name, model, pruned, expected, part, index);
     if (source != model)
         headwise_checkpoint_close(source);
     if (n_heads > 1)

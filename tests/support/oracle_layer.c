@@ -71,19 +71,26 @@ static struct field project(const struct headwise_mha_config *c, const struct he
     return f;
 }
 
-/* Norm and rotation of the projected rows of queries or keys, the past's left as they are. */
-static void change_heads(const struct headwise_mha_config *c, struct field *f, const float *weight,
-                         const float *bias, const struct headwise_attention_options *o,
-                         int64_t batch, int64_t heads, int64_t n_past, int64_t first_position,
-                         int64_t rows, int64_t dim) {
-    for (int64_t b = 0; b < batch; b++)
-        for (int64_t h = 0; h < heads; h++)
-            for (int64_t r = 0; r < rows; r++) {
-                int64_t at = (((b * heads + h) * (n_past + rows)) + n_past + r) * dim;
+/* Projected queries or keys: n_past rows, left as they are, before rows that are changed. */
+struct head_rows {
+    struct field f;
+    const float *weight, *bias; /* of the norm */
+    int64_t batch, heads, n_past, rows, dim;
+};
+
+/* Norm and rotation of the rows; positions not given begin at first_position. */
+static void change_heads(const struct headwise_mha_config *c,
+                         const struct headwise_attention_options *o, int64_t first_position,
+                         const struct head_rows *p) {
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t h = 0; h < p->heads; h++)
+            for (int64_t r = 0; r < p->rows; r++) {
+                int64_t row = (b * p->heads + h) * (p->n_past + p->rows) + p->n_past + r;
                 int64_t position =
-                    o->positions != NULL ? o->positions[b * rows + r] : first_position + r;
-                oracle_norm_head(c, weight, bias, f->value + at, f->bound + at, dim);
-                oracle_rotate_head(c, position, f->value + at, f->bound + at);
+                    o->positions != NULL ? o->positions[b * p->rows + r] : first_position + r;
+                double *value = p->f.value + row * p->dim, *bound = p->f.bound + row * p->dim;
+                oracle_norm_head(c, p->weight, p->bias, value, bound, p->dim);
+                oracle_rotate_head(c, position, value, bound);
             }
 }
 
@@ -147,10 +154,27 @@ struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
     struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
     struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
     int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
-    change_heads(c, &q, c->q_norm, c->q_norm_bias, o, x->size[0], c->n_heads, 0, past, x->size[2],
-                 dim);
-    change_heads(c, &k, c->k_norm, c->k_norm_bias, o, x->size[0], kv_heads, past, past, m->size[2],
-                 dim);
+    struct head_rows queries = {
+        .f = q,
+        .weight = c->q_norm,
+        .bias = c->q_norm_bias,
+        .batch = x->size[0],
+        .heads = c->n_heads,
+        .rows = x->size[2],
+        .dim = dim,
+    };
+    struct head_rows keys = {
+        .f = k,
+        .weight = c->k_norm,
+        .bias = c->k_norm_bias,
+        .batch = x->size[0],
+        .heads = kv_heads,
+        .n_past = past,
+        .rows = m->size[2],
+        .dim = dim,
+    };
+    change_heads(c, o, past, &queries);
+    change_heads(c, o, past, &keys);
     struct oracle_problem p = {
         .batch = x->size[0],
         .heads = c->n_heads,
