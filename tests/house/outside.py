@@ -5,7 +5,7 @@ import rooms
 from violation import Violation
 
 TOUCHES = {
-    "threads": r"<(?:omp|pthread|threads)\.h>|\b(?:omp|pthread|thrd|mtx)_\w+\s*\(|#\s*pragma\s+omp",
+    "threads": r"<(?:omp|pthread|threads)\.h>|\b(?:omp|pthread(?!_sigmask)|thrd|mtx)_\w+\s*\(|#\s*pragma\s+omp",
     "files": r"\b(?:fopen|freopen|fdopen|open|openat|creat|mkstemp|tmpfile|opendir)\s*\(",
     "environment": r"\b(?:secure_getenv|getenv|setenv|unsetenv|putenv)\s*\(|\benviron\b",
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/rank.h"
 #include "compare.h"
 #include "guard.h"
-#include "calls/rank.h"
 #include "seed.h"
 
 /* The norm of a map's entries off the diagonal, less their mean. */
