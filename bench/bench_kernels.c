@@ -6,9 +6,9 @@
 #include "buffer.h"
 #include "cases.h"
 #include "ceiling.h"
-#include "clock.h"
 #include "kernel_case.h"
 #include "kernels/dispatch.h"
+#include "measure/clock.h"
 
 /* A sample is long enough for the clock's 25 ns not to show, where calls can be repeated. */
 static const double sample_s = 20e-6;

@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "buffer.h"
 #include "ceiling_tier.h"
-#include "clock.h"
 #include "context/parallel.h"
+#include "measure/clock.h"
 
 enum { ROUNDS = 8, FMA_ROUNDS = 40000, FLOATS_PER_ROUND = 1024 * 1024 };
 

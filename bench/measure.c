@@ -5,8 +5,8 @@
 
 #include "call.h"
 #include "ceiling.h"
-#include "clock.h"
-#include "shares.h"
+#include "measure/clock.h"
+#include "measure/shares.h"
 
 /* Google Benchmark calls a case several times over. What is expensive to make or to measure is kept
  * until another case comes. */

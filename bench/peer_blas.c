@@ -18,7 +18,7 @@
 #include <omp.h>
 
 #include "buffer.h"
-#include "clock.h"
+#include "measure/clock.h"
 
 static const double largest_error = 1e-4;
 

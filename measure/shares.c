@@ -1,9 +1,9 @@
 /* The shares of a call's time: the fastest of a few calls with timed kernels. */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
-#include "shares.h"
+#include "measure/shares.h"
 
-#include "clock.h"
-#include "timed.h"
+#include "measure/clock.h"
+#include "measure/timed.h"
 
 const char *share_name(enum share_group group) {
     static const char *const names[SHARE_GROUPS] = {"projections", "scores", "softmax", "values",

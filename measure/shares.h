@@ -5,17 +5,7 @@
 #include <stdint.h>
 
 #include "headwise/context.h"
-
-/* The first word of a kernel's group in the reports. */
-enum share_group {
-    SHARE_PROJECTIONS, /* project, of panels of every type, and dot: products of bytes */
-    SHARE_SCORES,      /* scores, of panels of every type and of rows in their own place */
-    SHARE_SOFTMAX,     /* softmax, merge, finish */
-    SHARE_VALUES,      /* values, of panels of every type */
-    SHARE_PACKING,     /* pack_rows, pack_transposed, pack_columns, interleave; widening of panels;
-                        * rounding of rows to integers for products of bytes */
-    SHARE_GROUPS
-};
+#include "measure/groups.h"
 
 /* "projections", "scores", ... */
 const char *share_name(enum share_group group);

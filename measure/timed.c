@@ -1,11 +1,11 @@
 /* Kernels that take the time around each call, and what they cost themselves. */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
-#include "timed.h"
+#include "measure/timed.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-#include "clock.h"
+#include "measure/clock.h"
 
 enum { MAX_METERS = 1024 };
 

@@ -4,7 +4,7 @@
 
 #include "context/timing.h"
 #include "kernels/dot.h"
-#include "shares.h"
+#include "measure/groups.h"
 
 /* What the timed kernels of one thread have added up, on a cache line of its own. */
 struct timed_meter {

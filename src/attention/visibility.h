@@ -3,7 +3,6 @@
 #define HEADWISE_VISIBILITY_H
 
 #include "attention/call.h"
-#include "kernels/kernels.h"
 
 /* Offsets and window sides may be any int64_t; sums of three of them are exact here. */
 __extension__ typedef __int128 headwise_wide;

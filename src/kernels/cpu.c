@@ -1,3 +1,4 @@
+/* Asks the processor and the operating system what they can run. */
 #include "kernels/cpu.h"
 
 #include <stdatomic.h>

@@ -216,7 +216,8 @@ typedef void headwise_quantize_row_i8_fn(int8_t *restrict q, const float *restri
 typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restrict src,
                                        const float *restrict scales, int n, ptrdiff_t k);
 
-/* The same with rows that were quantised: dst[t*n + j] = src[t*n + j] * scales[t] */
+/* A panel of n columns and k rows, rows being what was quantised: dst[t*n + j] = src[t*n + j] *
+ * scales[t] */
 typedef void headwise_widen_values_i8_fn(float *restrict dst, const int8_t *restrict src,
                                          const float *restrict scales, int n, ptrdiff_t k);
 

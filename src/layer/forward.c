@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "attention/attention.h"
 #include "base/error.h"
 #include "base/scratch.h"
 #include "context/waking.h"

@@ -2,10 +2,11 @@
 #ifndef HEADWISE_FORWARD_H
 #define HEADWISE_FORWARD_H
 
-#include "attention/attention.h"
+#include "attention/job.h"
 #include "cache/cache.h"
 #include "layer/head_rows.h"
 #include "layer/mha.h"
+#include "layer/project.h"
 
 /* A matrix of f32 rows: the caller's memory where its form allows, else scratch. */
 struct headwise_matrix_view {

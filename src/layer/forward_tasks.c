@@ -1,6 +1,7 @@
 /* The tasks of a layer's call. */
 #include <string.h>
 
+#include "attention/attention.h"
 #include "base/alloc.h"
 #include "kernels/panel.h"
 #include "layer/dynamic.h"

@@ -88,7 +88,7 @@ ALWAYS_INLINE bool copy_columns(float *restrict panel, int n, const float *restr
     return is_finite(select_magnitude(probe[1], magnitude));
 }
 
-/* The same for the last vector, of which n_columns elements exist. */
+/* Copies the last vector of columns, of which n_columns elements exist. */
 static bool copy_last_columns(float *restrict panel, int n, const float *restrict src,
                               ptrdiff_t src_stride, int n_columns, ptrdiff_t k) {
     vec magnitude = broadcast(0.0f);

@@ -2,7 +2,8 @@
 #ifndef HEADWISE_SRC_POSITIONS_H
 #define HEADWISE_SRC_POSITIONS_H
 
-#include "headwise/positions.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 void headwise_fill_alibi_slopes(float *slopes, int64_t n_heads);
 

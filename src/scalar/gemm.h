@@ -60,7 +60,8 @@ struct panel {
     int n;
 };
 
-/* The same chains over a panel of any element, widened by groups of rows that share scales. */
+/* Continues these chains over a panel of any element, widened by groups of rows that share scales.
+ */
 ALWAYS_INLINE void accumulate_tile(float acc[MR][NR], const float *restrict a, ptrdiff_t a_stride,
                                    const struct panel *b, int rows, ptrdiff_t k,
                                    enum element element) {

@@ -28,11 +28,13 @@
  *   deinterleave(low, high)   from elements 0 ... LANES-1 and those after them to the even ones and
  *                          the odd ones; interleave(even, odd) goes back
  *   load_halves, load_first_halves, store_first_halves
- *   widen_f16, widen_bf16  quiet NaN and keep its payload; infinity, zero's sign and subnormals
- * come out exactly narrow_f16, narrow_bf16   round to nearest even. For bf16, adding 0x7fff, and 1
- * where the kept part is odd, carries into it exactly when rounding goes up, and turns the largest
- * finite values into infinity load_integers(p)       LANES integers as floats store_integers(p, x,
- * n)   the first n of LANES floats within [-127, 127], rounded to nearest even */
+ *   widen_f16, widen_bf16   quiet NaN and keep its payload; infinity, zero's sign and subnormals
+ *                          come out exactly
+ *   narrow_f16, narrow_bf16   round to nearest even. For bf16, adding 0x7fff, and 1 where the kept
+ *                          part is odd, carries into it exactly when rounding goes up, and turns
+ * the largest finite values into infinity load_integers(p)       LANES integers as floats
+ *   store_integers(p, x, n)   the first n of LANES floats within [-127, 127], rounded to nearest
+ *                          even */
 #ifndef HEADWISE_WORDS_H
 #define HEADWISE_WORDS_H
 

@@ -13,7 +13,7 @@ static inline int tile_rows(ptrdiff_t rows_left, int max_rows) {
     return (int)(rows_left > max_rows ? (rows_left + 1) / 2 : rows_left);
 }
 
-/* The same with few heights, for less code: 1, 2, 4 and max_rows. */
+/* Heights of tiles where few of them make less code: 1, 2, 4 and max_rows. */
 static inline int coarse_rows(ptrdiff_t rows_left, int max_rows) {
     return rows_left >= max_rows ? max_rows : rows_left >= 4 ? 4 : rows_left >= 2 ? 2 : 1;
 }

@@ -70,7 +70,7 @@ static __attribute__((noinline)) void turn_some(float *restrict turned, const st
     }
 }
 
-/* The same steps where keys or elements are missing. */
+/* Takes these steps where keys or elements are missing. */
 TILE take_some_keys(vec *restrict acc, const struct keys *keys, ptrdiff_t t, int rows) {
     float turned[LANES * TILE_KEYS];
     turn_some(turned, keys, t);

@@ -1,5 +1,5 @@
 /* measure/: timed kernels leave every bit as it is, and each product is in its group's share. */
-#include "shares.h"
+#include "measure/shares.h"
 
 #include <string.h>
 

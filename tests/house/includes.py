@@ -20,18 +20,20 @@ def quoted(file):
 
 
 def spelled(tree):
-    """Written "room/file.h", so that a reader knows where it is; vec.h is the tier's own."""
+    """Written "room/file.h", so that a reader knows where it is; TIER_HEADERS are the tier's own."""
     for file in tree.under(*WRITTEN):
         for line, name in quoted(file):
-            if "/" not in name and name != "vec.h":
+            if name in rooms.TIER_HEADERS:
+                continue
+            if "/" not in name:
                 yield Violation(file.path, line, f'includes "{name}"', 'expected "room/file.h"')
-            elif name != "vec.h" and resolve(tree, file, name) in (None, f"{file.room}/{name}"):
+            elif resolve(tree, file, name) in (None, f"{file.room}/{name}"):
                 yield Violation(file.path, line, f'includes "{name}"',
                                 "expected a path from the library's folder or include/")
 
 
 def may_include(top, room, name):
-    if name == "vec.h":
+    if name in rooms.TIER_HEADERS:
         return room in rooms.TIERS + ["simd", "x86"]
     target = name.rsplit("/", 1)[0] if "/" in name else ""
     allowed = rooms.ROOMS[top].get(room)
@@ -49,7 +51,7 @@ def allowed(tree):
             yield Violation(file.path, 1, f"room {file.room}", "expected a room of tests/house/rooms.py")
             continue
         for line, name in quoted(file):
-            if ("/" in name or name == "vec.h") and not may_include(top, room, name):
+            if ("/" in name or name in rooms.TIER_HEADERS) and not may_include(top, room, name):
                 names = rooms.PUBLIC[top] + rooms.DOORS.get(top, []) + rooms.ROOMS[top][room]
                 yield Violation(file.path, line, f'{file.room} includes "{name}"',
                                 "expected only " + ", ".join(names) + " and itself")
@@ -143,7 +145,7 @@ def used(tree):
     for file in tree.under(*WRITTEN):
         for line, name in quoted(file):
             path = resolve(tree, file, name)
-            if name == "vec.h" or not path or path.rsplit(".", 1)[0] == file.stem:
+            if name in rooms.TIER_HEADERS or not path or path.rsplit(".", 1)[0] == file.stem:
                 continue
             if path not in names:
                 names[path] = offered(tree, path)

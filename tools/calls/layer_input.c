@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calls/metadata.h"
+#include "common/arrays.h"
 #include "common/message.h"
 
 struct reader {

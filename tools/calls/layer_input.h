@@ -2,7 +2,8 @@
 #ifndef HEADWISE_TOOLS_LAYER_INPUT_H
 #define HEADWISE_TOOLS_LAYER_INPUT_H
 
-#include "common/arrays.h"
+#include "common/arena.h"
+#include "headwise-io/safetensors.h"
 #include "headwise/heads.h"
 
 /* What the user says about the weights; 0 and NULL: not said. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "common/context.h"
 #include "common/message.h"
+#include "measure/clock.h"
 #include "sweep/progress.h"
 #include "sweep/sweep.h"
 

@@ -7,7 +7,7 @@
 #include "common/arena.h"
 #include "headwise-io/safetensors.h"
 #include "headwise/mha.h"
-#include "shares.h"
+#include "measure/shares.h"
 
 enum { SWEEP_MOST = 32 }; /* values of a list */
 
