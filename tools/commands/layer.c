@@ -8,6 +8,7 @@
 #include "calls/tokens.h"
 #include "commands/commands.h"
 #include "common/files.h"
+#include "common/arrays.h"
 #include "common/links.h"
 #include "common/lists.h"
 #include "common/message.h"
