@@ -49,7 +49,8 @@ const char *headwise_json_scan_number(const char **at, const char *end,
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
     const char *begin = *at, *whole;
     number->is_finite = number->is_integer = false;
-    for (int i = 0; i < 3; i++) {
+    bool may_be_word = !is_digit(*begin); /* most are digits; *begin is there */
+    for (int i = 0; may_be_word && i < 3; i++) {
         if (headwise_json_has_word(begin, end, words[i])) {
             *at = begin + strlen(words[i]);
             number->raw = (struct headwise_json_slice){begin, strlen(words[i])};

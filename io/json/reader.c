@@ -6,19 +6,20 @@
 
 #include "json/scan.h"
 
-static void pass_blanks(struct headwise_json_reader *json) {
-    while (json->at < json->end &&
-           (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
-        json->at++;
+static bool is_blank(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
 /* The next character that is no blank; '\0', which begins nothing, at the end and after an error.
  */
-static char next_character(struct headwise_json_reader *json) {
+static inline char next_character(struct headwise_json_reader *json) {
+    const char *at = json->at, *end = json->end;
     if (json->error)
         return '\0';
-    pass_blanks(json);
-    return json->at < json->end ? *json->at : '\0';
+    while (at < end && (unsigned char)*at <= ' ' && is_blank(*at))
+        at++;
+    json->at = at;
+    return at < end ? *at : '\0';
 }
 
 bool headwise_json_fail(struct headwise_json_reader *json, const char *at, const char *error) {
@@ -181,8 +182,7 @@ bool headwise_json_take_null(struct headwise_json_reader *json) {
 }
 
 /* Takes a value, or of an array or object its bracket. */
-static bool take_or_enter(struct headwise_json_reader *json) {
-    struct headwise_json_text text;
+static bool take_or_enter(struct headwise_json_reader *json, struct headwise_json_text *text) {
     struct headwise_json_number number;
     bool value;
     switch (headwise_json_peek(json)) {
@@ -193,7 +193,7 @@ static bool take_or_enter(struct headwise_json_reader *json) {
     case HEADWISE_JSON_NUMBER:
         return headwise_json_take_number(json, &number);
     case HEADWISE_JSON_TEXT:
-        return headwise_json_take_text(json, &text);
+        return headwise_json_take_text(json, text);
     case HEADWISE_JSON_ARRAY:
         return headwise_json_enter_array(json);
     case HEADWISE_JSON_OBJECT:
@@ -205,14 +205,14 @@ static bool take_or_enter(struct headwise_json_reader *json) {
 }
 
 bool headwise_json_skip(struct headwise_json_reader *json, struct headwise_json_slice *value) {
-    struct headwise_json_text key;
+    struct headwise_json_text text;
     int outside = json->depth;
     next_character(json);
     const char *begin = json->at;
-    take_or_enter(json);
+    take_or_enter(json, &text);
     while (!json->error && json->depth > outside) {
-        if (in_object(json) ? headwise_json_next_key(json, &key) : headwise_json_next_item(json))
-            take_or_enter(json);
+        if (in_object(json) ? headwise_json_next_key(json, &text) : headwise_json_next_item(json))
+            take_or_enter(json, &text);
     }
     if (value && !json->error)
         *value = (struct headwise_json_slice){begin, (size_t)(json->at - begin)};

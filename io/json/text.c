@@ -3,11 +3,14 @@
 
 #include "json/scan.h"
 
-/* Whether a byte of a text stands for itself: not a quote, backslash or control character, and not
- * part of a longer character. */
-static bool is_plain(unsigned char c) {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
+/* Bytes of a text that do not stand for themselves: control characters, quote, backslash, and parts
+ * of longer characters. A table takes a third of the instructions of comparisons. */
+static const bool is_special[256] = {
+    [0x00 ... 0x1F] = true,
+    ['"'] = true,
+    ['\\'] = true,
+    [0x80 ... 0xFF] = true,
+};
 
 /* Bytes of the UTF-8 character at at; 0: none is there. Table 3-7 of the Unicode standard. */
 static size_t measure_character(const unsigned char *at, size_t n) {
@@ -84,7 +87,7 @@ const char *headwise_json_scan_text(const char **at, const char *end,
     *text = (struct headwise_json_text){0};
     for (;;) {
         const char *run = p;
-        while (p < end && is_plain((unsigned char)*p))
+        while (p < end && !is_special[(unsigned char)*p])
             p++;
         text->size += (size_t)(p - run);
         *at = p;
