@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Element types of files. Those of 8 bits and less that other writers know (F8_E4M3, F4, ...) and
- * complex numbers are refused when a file is opened. */
+/* Element types of files. Tensors of others that writers know, of 8 bits and less (F8_E4M3, F4,
+ * ...) and complex numbers, cannot be used: see headwise_safetensors_require(). */
 enum headwise_file_dtype {
     HEADWISE_FILE_BOOL = 0, /* one byte: 0 is false, anything else true */
     HEADWISE_FILE_U8 = 1,
@@ -67,19 +67,35 @@ typedef struct headwise_safetensors headwise_safetensors;
 
 /* Opens the file at path, a regular file, maps it, checks its whole header, and stores the object
  * in *file. Tensor data is read only when it is used. While the object is open nobody may shorten
- * the file (replacing it by rename, as headwise_safetensors_write does, is harmless).
+ * the file: reading what was cut off raises SIGBUS (replacing it by rename, as
+ * headwise_safetensors_write does, is harmless). Where that cannot be known, open a copy.
+ *
+ * A header of N bytes costs at most about 5 N bytes of memory and time in proportion to N (times
+ * its logarithm where tensors are not in the order of their data).
  *
  * HEADWISE_ERR_FORMAT, for everything that makes a file ambiguous or unsafe to read: the header is
  * longer than the file or than 100,000,000 bytes, does not begin with '{', is not JSON or not
- * UTF-8, has a key twice; an entry lacks dtype, shape or data_offsets or has them in another form;
- * an unknown dtype; more than HEADWISE_FILE_MAX_RANK axes; a shape whose size overflows or differs
- * from end - begin; end < begin; tensors that overlap, leave a hole, or reach beyond the buffer;
- * bytes after the last tensor; metadata that is not text. Data offsets that are not multiples of
- * the element size are fine. HEADWISE_ERR_IO: the file cannot be opened, examined or mapped, or is
- * not a regular file. HEADWISE_ERR_INVALID: an argument is NULL. HEADWISE_ERR_NO_MEMORY. On failure
- * *file is unchanged and headwise_io_last_error() names path, tensor and expectation. */
+ * UTF-8, nests deeper than 512 levels; an entry lacks dtype, shape or data_offsets, has one of them
+ * twice or in another form; a shape whose size overflows or differs from end - begin; end < begin;
+ * tensors that overlap, leave a hole, or reach beyond the buffer; bytes after the last tensor;
+ * metadata that is not text. Data offsets that are not multiples of the element size are fine.
+ * HEADWISE_ERR_IO: the file cannot be opened, examined or mapped, or is not a regular file.
+ * HEADWISE_ERR_INVALID: an argument is NULL. HEADWISE_ERR_NO_MEMORY. On failure *file is unchanged
+ * and headwise_io_last_error() names path, tensor and expectation.
+ *
+ * What nobody needs does not matter: a tensor of an unknown dtype, with more than
+ * HEADWISE_FILE_MAX_RANK axes, one that comes twice, or whose name no C string can hold (it has
+ * U+0000 or half a surrogate pair) is passed over here, by _count, _at and _find, and is an error
+ * of headwise_safetensors_require(). Metadata entries that no C string can hold are passed over; of
+ * those with the same key the last counts. */
 HEADWISE_API enum headwise_status headwise_safetensors_open(headwise_safetensors **file,
                                                             const char *path);
+
+/* The same, but reads the whole file into memory first, so that nothing that happens to it later
+ * matters: a file that is cut while it is open cannot raise SIGBUS. HEADWISE_ERR_NO_MEMORY where
+ * the file is larger than what can be had. */
+HEADWISE_API enum headwise_status headwise_safetensors_open_copy(headwise_safetensors **file,
+                                                                 const char *path);
 
 /* The same for a file that is already in memory: size_bytes bytes, at any address, which must stay
  * unchanged until the object is closed. name stands for the path in error texts and is copied.
@@ -89,20 +105,27 @@ HEADWISE_API enum headwise_status headwise_safetensors_open_memory(headwise_safe
                                                                    size_t size_bytes,
                                                                    const char *name);
 
-/* Unmaps and frees. NULL is allowed. */
+/* Unmaps, frees. NULL is allowed. */
 HEADWISE_API void headwise_safetensors_close(headwise_safetensors *file);
 
 /* The path, or the name given to open_memory. file must not be NULL, here and in the lookups below.
  */
 HEADWISE_API const char *headwise_safetensors_path(const headwise_safetensors *file);
 
-/* Number of tensors; tensor number index in the order of their data, NULL where index is too large;
- * the tensor called name, NULL where there is none or name is NULL. */
+/* Number of usable tensors; tensor number index in the order of their data, NULL where index is too
+ * large; the usable tensor called name, found by hash, NULL where there is none or name is NULL. */
 HEADWISE_API size_t headwise_safetensors_count(const headwise_safetensors *file);
 HEADWISE_API const struct headwise_file_tensor *
 headwise_safetensors_at(const headwise_safetensors *file, size_t index);
 HEADWISE_API const struct headwise_file_tensor *
 headwise_safetensors_find(const headwise_safetensors *file, const char *name);
+
+/* Sets *tensor to the tensor called name. HEADWISE_ERR_FORMAT, *tensor unchanged: there is none, or
+ * it cannot be used; headwise_io_last_error() says why. HEADWISE_ERR_INVALID: an argument is NULL.
+ */
+HEADWISE_API enum headwise_status
+headwise_safetensors_require(const struct headwise_file_tensor **tensor,
+                             const headwise_safetensors *file, const char *name);
 
 /* Metadata: number of entries; entry number index in the order of the file, NULL where index is too
  * large; the value of key, NULL where there is none or key is NULL. */

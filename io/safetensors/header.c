@@ -1,3 +1,4 @@
+/* The header of a safetensors file, read in one pass. */
 #include "safetensors/header.h"
 
 #include <inttypes.h>
@@ -5,178 +6,159 @@
 #include <string.h>
 
 #include "files/error.h"
-#include "safetensors/dtype.h"
 
 enum {
     LENGTH_BYTES = 8,
-    MAX_HEADER_BYTES = 100000000 /* the reference reader's limit */
+    MAX_HEADER_BYTES = 100000000, /* the reference reader's limit */
+    RELEASE_BYTES = 8 << 20       /* of a mapped header are given back at a time */
 };
 
-/* A tensor's entry while it is checked. */
-struct entry {
-    const struct headwise_safetensors *file;
-    struct headwise_file_tensor *tensor;
-    const json_t *json;
-};
-
-static enum headwise_status fail_entry(const struct entry *entry, const char *problem) {
-    return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": %s", entry->file->path,
-                            entry->tensor->name, problem);
+static enum headwise_status no_memory(const struct headwise_safetensors *file) {
+    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", file->path);
 }
 
-static enum headwise_status parse_dtype(const struct entry *entry) {
-    const char *name = json_string_value(json_object_get(entry->json, "dtype"));
-    if (!name)
-        return fail_entry(entry, "has no dtype text");
-    if (!headwise_io_dtype_from_name(&entry->tensor->dtype, name))
-        return headwise_io_fail(
-            HEADWISE_ERR_FORMAT,
-            "%s: tensor \"%s\": unknown dtype \"%s\", expected " HEADWISE_IO_DTYPE_NAMES,
-            entry->file->path, entry->tensor->name, name);
-    return HEADWISE_OK;
+enum headwise_status headwise_io_fail_json(const struct headwise_safetensors *file,
+                                           const struct headwise_json_reader *json) {
+    char line[200];
+    headwise_json_describe(line, sizeof line, json);
+    return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: header is not usable JSON: %s", file->path,
+                            line);
 }
 
-static enum headwise_status parse_shape(const struct entry *entry) {
-    struct headwise_file_tensor *tensor = entry->tensor;
-    const json_t *shape = json_object_get(entry->json, "shape");
-    if (!json_is_array(shape))
-        return fail_entry(entry, "has no shape array");
-    if (json_array_size(shape) > HEADWISE_FILE_MAX_RANK)
-        return headwise_io_fail(
-            HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": has %zu axes, at most %d are supported",
-            entry->file->path, tensor->name, json_array_size(shape), HEADWISE_FILE_MAX_RANK);
-    tensor->rank = (int)json_array_size(shape);
-    tensor->n_elements = 1;
-    bool fits = true;
-    for (int i = 0; i < tensor->rank; i++) {
-        const json_t *size = json_array_get(shape, (size_t)i);
-        if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return fail_entry(entry, "has a size in its shape that is no integer of 0 or more");
-        tensor->shape[i] = json_integer_value(size);
-        /* No short cut for a later 0: a product that wraps on the way is refused by every reader.
-         */
-        fits = fits && !__builtin_mul_overflow(tensor->n_elements, (uint64_t)tensor->shape[i],
-                                               &tensor->n_elements);
+bool headwise_io_make_room(const struct headwise_safetensors *file, void *items, size_t item_bytes,
+                           size_t n, size_t *n_room) {
+    void *old, *grown;
+    if (n < *n_room)
+        return true;
+    size_t room = n < 16 ? 16 : n + n / 2;
+    memcpy(&old, items, sizeof old);
+    grown = realloc(old, room * item_bytes);
+    if (!grown)
+        return no_memory(file) == HEADWISE_OK;
+    memcpy(items, &grown, sizeof grown);
+    *n_room = room;
+    return true;
+}
+
+char *headwise_io_keep_text(struct headwise_safetensors *file,
+                            const struct headwise_json_text *text) {
+    char *kept = headwise_io_arena_take(&file->texts, text->size + 1);
+    if (!kept) {
+        no_memory(file);
+        return NULL;
     }
-    if (!fits || __builtin_mul_overflow(tensor->n_elements, headwise_file_dtype_size(tensor->dtype),
-                                        &tensor->size_bytes))
-        return fail_entry(entry, "the product of its shape overflows");
-    return HEADWISE_OK;
+    headwise_json_copy(kept, text);
+    kept[text->size] = '\0';
+    return kept;
 }
 
-static enum headwise_status parse_offsets(const struct entry *entry, size_t header_end) {
-    struct headwise_file_tensor *tensor = entry->tensor;
-    const struct headwise_safetensors *file = entry->file;
-    const json_t *offsets = json_object_get(entry->json, "data_offsets");
-    const json_t *first = json_array_get(offsets, 0), *second = json_array_get(offsets, 1);
-    if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(second) ||
-        json_integer_value(first) < 0 || json_integer_value(second) < 0)
-        return fail_entry(entry, "has no data_offsets of two integers of 0 or more");
-    uint64_t begin = (uint64_t)json_integer_value(first);
-    uint64_t end = (uint64_t)json_integer_value(second);
-    if (end < begin)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: tensor \"%s\": data_offsets end at %" PRIu64
-                                ", before they begin at %" PRIu64,
-                                file->path, tensor->name, end, begin);
-    uint64_t buffer_bytes = file->map.size_bytes - header_end;
-    if (end > buffer_bytes)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: tensor \"%s\": data_offsets end at %" PRIu64
-                                ", but the file has %" PRIu64 " bytes of data",
-                                file->path, tensor->name, end, buffer_bytes);
-    if (end - begin != tensor->size_bytes)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: tensor \"%s\": data_offsets hold %" PRIu64
-                                " bytes, expected %zu for its shape and dtype %s",
-                                file->path, tensor->name, end - begin, tensor->size_bytes,
-                                headwise_file_dtype_name(tensor->dtype));
-    tensor->data = file->map.bytes + header_end + begin;
-    return HEADWISE_OK;
+static bool fits_string(const struct headwise_json_text *text) {
+    return !text->has_nul && !text->is_broken;
 }
 
-static enum headwise_status parse_metadata(struct headwise_safetensors *file, json_t *metadata) {
-    const char *key;
-    json_t *value;
-    if (!json_is_object(metadata))
+static enum headwise_status read_metadata(struct headwise_safetensors *file,
+                                          struct headwise_json_reader *json) {
+    struct headwise_json_text key, value;
+    if (headwise_json_peek(json) != HEADWISE_JSON_OBJECT && !json->error)
         return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: __metadata__ is no JSON object",
                                 file->path);
-    /* + 1: calloc(0) may return NULL */
-    file->metadata = calloc(json_object_size(metadata) + 1, sizeof *file->metadata);
-    if (!file->metadata)
-        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", file->path);
-    json_object_foreach(metadata, key, value) {
-        if (!json_is_string(value))
-            return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                    "%s: __metadata__ \"%s\" is no text, expected text", file->path,
-                                    key);
-        file->metadata[file->n_metadata++] =
-            (struct headwise_file_metadata){key, json_string_value(value)};
+    headwise_json_enter_object(json);
+    while (headwise_json_next_key(json, &key)) {
+        bool is_text = headwise_json_peek(json) == HEADWISE_JSON_TEXT;
+        if (!is_text || !fits_string(&key)) {
+            headwise_json_skip(json, NULL);
+            if (!is_text && !json->error)
+                return headwise_io_fail(
+                    HEADWISE_ERR_FORMAT, "%s: __metadata__ \"%.*s\" is no text, expected text",
+                    file->path, (int)(key.raw.size < 200 ? key.raw.size : 200), key.raw.at);
+            file->n_metadata_lost++;
+        } else if (headwise_json_take_text(json, &value)) {
+            if (!fits_string(&value)) {
+                file->n_metadata_lost++;
+                continue;
+            }
+            if (!headwise_io_make_room(file, &file->metadata, sizeof *file->metadata,
+                                       file->n_metadata, &file->n_metadata_room))
+                return HEADWISE_ERR_NO_MEMORY;
+            struct headwise_file_metadata *entry = &file->metadata[file->n_metadata];
+            entry->key = headwise_io_keep_text(file, &key);
+            entry->value = entry->key ? headwise_io_keep_text(file, &value) : NULL;
+            if (!entry->value)
+                return HEADWISE_ERR_NO_MEMORY;
+            file->n_metadata++;
+        }
     }
+    return json->error ? headwise_io_fail_json(file, json) : HEADWISE_OK;
+}
+
+/* Of entries with the same key the last counts, as for the reference reader. */
+static enum headwise_status unite_metadata(struct headwise_safetensors *file) {
+    struct headwise_io_names names;
+    size_t n = 0;
+    if (file->n_metadata < 2)
+        return HEADWISE_OK;
+    if (!headwise_io_names_make(&names, file->metadata, sizeof *file->metadata, file->n_metadata))
+        return no_memory(file);
+    for (size_t i = 0; i < file->n_metadata; i++) {
+        file->metadata[n] = file->metadata[i];
+        size_t first = headwise_io_names_add(&names, n);
+        file->metadata[first].value = file->metadata[i].value;
+        n += first == n;
+    }
+    file->n_metadata = n;
+    free(names.places);
     return HEADWISE_OK;
 }
 
-static enum headwise_status parse_entries(struct headwise_safetensors *file, size_t header_end) {
-    const char *name;
-    json_t *json;
-    file->tensors = calloc(json_object_size(file->root) + 1, sizeof *file->tensors);
-    if (!file->tensors)
-        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", file->path);
-    json_object_foreach(file->root, name, json) {
+static enum headwise_status read_entries(struct headwise_safetensors *file) {
+    struct headwise_json_reader json;
+    struct headwise_json_text key;
+    const char *begin = (const char *)file->map.bytes + LENGTH_BYTES, *released = begin;
+    bool has_metadata = false;
+    headwise_json_begin(&json, begin, file->header_end - LENGTH_BYTES);
+    headwise_json_enter_object(&json);
+    while (headwise_json_next_key(&json, &key)) {
         enum headwise_status status;
-        if (strcmp(name, "__metadata__") == 0) {
-            status = parse_metadata(file, json);
-            if (status)
-                return status;
-            continue;
-        }
-        struct headwise_file_tensor *tensor = &file->tensors[file->n_tensors++];
-        struct entry entry = {file, tensor, json};
-        tensor->name = name;
-        status = json_is_object(json) ? parse_dtype(&entry)
-                                      : fail_entry(&entry, "its entry is no JSON object");
-        if (!status)
-            status = parse_shape(&entry);
-        if (!status)
-            status = parse_offsets(&entry, header_end);
+        bool is_metadata = headwise_json_equals(&key, "__metadata__");
+        if (is_metadata && has_metadata)
+            return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: header has a duplicate __metadata__",
+                                    file->path);
+        status =
+            is_metadata ? read_metadata(file, &json) : headwise_io_parse_entry(file, &json, &key);
+        has_metadata = has_metadata || is_metadata;
         if (status)
             return status;
+        if (json.at - released > RELEASE_BYTES) {
+            headwise_io_map_release(&file->map, released, json.at);
+            released = json.at;
+        }
     }
-    return HEADWISE_OK;
+    return headwise_json_end(&json) ? HEADWISE_OK : headwise_io_fail_json(file, &json);
 }
 
-static int compare_position(const void *left, const void *right) {
-    const struct headwise_file_tensor *a = left, *b = right;
-    if (a->data != b->data)
-        return (const unsigned char *)a->data < (const unsigned char *)b->data ? -1 : 1;
-    return (a->size_bytes > b->size_bytes) - (a->size_bytes < b->size_bytes);
-}
-
-/* Sorts the tensors by position and checks that they cover the buffer exactly. */
-static enum headwise_status check_cover(struct headwise_safetensors *file, size_t header_end) {
-    const unsigned char *buffer = file->map.bytes + header_end;
-    size_t covered = 0;
-    qsort(file->tensors, file->n_tensors, sizeof *file->tensors, compare_position);
-    for (size_t i = 0; i < file->n_tensors; i++) {
-        const struct headwise_file_tensor *tensor = &file->tensors[i];
-        size_t begin = (size_t)((const unsigned char *)tensor->data - buffer);
-        if (begin != covered)
-            return headwise_io_fail(
-                HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": data begins at %zu, expected %zu (%s)",
-                file->path, tensor->name, begin, covered,
-                begin < covered ? "it overlaps the tensor before it" : "there is a hole before it");
-        covered += tensor->size_bytes;
+/* Enters the names; those that come twice cannot be used. */
+static enum headwise_status enter_names(struct headwise_safetensors *file) {
+    enum headwise_status status = HEADWISE_OK;
+    if (!headwise_io_names_make(&file->names, file->entries, sizeof *file->entries,
+                                file->n_entries))
+        return no_memory(file);
+    for (size_t i = 0; !status && i < file->n_entries; i++) {
+        size_t first = headwise_io_names_add(&file->names, i);
+        struct headwise_io_unusable twice = {.entry = (uint32_t)first,
+                                             .problem = HEADWISE_IO_TWICE};
+        if (first == i)
+            continue;
+        if (headwise_io_is_usable(&file->entries[first]))
+            status = headwise_io_note_unusable(file, &twice);
+        twice.entry = (uint32_t)i;
+        if (!status && headwise_io_is_usable(&file->entries[i]))
+            status = headwise_io_note_unusable(file, &twice);
     }
-    size_t n_bytes = file->map.size_bytes - header_end;
-    if (covered != n_bytes)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: has %zu bytes after its last tensor, expected none",
-                                file->path, n_bytes - covered);
-    return HEADWISE_OK;
+    return status;
 }
 
-/* Finds where the header ends and parses its JSON. */
-static enum headwise_status parse_json(struct headwise_safetensors *file, size_t *header_end) {
+/* Finds where the header ends. */
+static enum headwise_status measure_header(struct headwise_safetensors *file) {
     const unsigned char *bytes = file->map.bytes;
     size_t size = file->map.size_bytes;
     uint64_t length = 0;
@@ -197,22 +179,17 @@ static enum headwise_status parse_json(struct headwise_safetensors *file, size_t
     if (length == 0 || bytes[LENGTH_BYTES] != '{')
         return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: header does not begin with '{'",
                                 file->path);
-    json_error_t error;
-    file->root = json_loadb((const char *)bytes + LENGTH_BYTES, (size_t)length,
-                            JSON_REJECT_DUPLICATES, &error);
-    if (!file->root)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: header is not usable JSON: %s (byte %d)",
-                                file->path, error.text, error.position);
-    *header_end = LENGTH_BYTES + (size_t)length;
+    file->header_end = LENGTH_BYTES + (size_t)length;
     return HEADWISE_OK;
 }
 
 enum headwise_status headwise_io_parse_header(struct headwise_safetensors *file) {
-    size_t header_end = 0;
-    enum headwise_status status = parse_json(file, &header_end);
+    enum headwise_status status = measure_header(file);
     if (!status)
-        status = parse_entries(file, header_end);
+        status = read_entries(file);
     if (!status)
-        status = check_cover(file, header_end);
-    return status;
+        status = unite_metadata(file);
+    if (!status)
+        status = enter_names(file);
+    return status ? status : headwise_io_check_cover(file);
 }

@@ -1,3 +1,4 @@
+/* Opening, closing and asking a safetensors file. */
 #include "headwise-io/safetensors.h"
 
 #include <stdlib.h>
@@ -33,16 +34,27 @@ static enum headwise_status finish(headwise_safetensors **out, headwise_safetens
     return status;
 }
 
-enum headwise_status headwise_safetensors_open(headwise_safetensors **file, const char *path) {
-    enum headwise_status status = headwise_io_need("safetensors_open", "file", file);
+static enum headwise_status open_path(const char *where, headwise_safetensors **file,
+                                      const char *path, bool copied) {
+    enum headwise_status status = headwise_io_need(where, "file", file);
     if (!status)
-        status = headwise_io_need("safetensors_open", "path", path);
+        status = headwise_io_need(where, "path", path);
     if (status)
         return status;
     headwise_safetensors *created = create(path);
     if (!created)
         return HEADWISE_ERR_NO_MEMORY;
-    return finish(file, created, headwise_io_map_file(&created->map, path));
+    return finish(file, created,
+                  copied ? headwise_io_read_file(&created->map, path, SIZE_MAX)
+                         : headwise_io_map_file(&created->map, path));
+}
+
+enum headwise_status headwise_safetensors_open(headwise_safetensors **file, const char *path) {
+    return open_path("safetensors_open", file, path, false);
+}
+
+enum headwise_status headwise_safetensors_open_copy(headwise_safetensors **file, const char *path) {
+    return open_path("safetensors_open_copy", file, path, true);
 }
 
 enum headwise_status headwise_safetensors_open_memory(headwise_safetensors **file,
@@ -59,16 +71,20 @@ enum headwise_status headwise_safetensors_open_memory(headwise_safetensors **fil
     headwise_safetensors *created = create(name);
     if (!created)
         return HEADWISE_ERR_NO_MEMORY;
-    created->map = (struct headwise_io_map){bytes ? bytes : (const void *)"", size_bytes, false};
+    created->map = (struct headwise_io_map){bytes ? bytes : (const void *)"", size_bytes,
+                                            HEADWISE_IO_BORROWED};
     return finish(file, created, HEADWISE_OK);
 }
 
 void headwise_safetensors_close(headwise_safetensors *file) {
     if (!file)
         return;
-    free(file->tensors);
+    free(file->entries);
+    free(file->names.places);
+    free(file->unusable);
+    free(file->order);
     free(file->metadata);
-    json_decref(file->root);
+    headwise_io_arena_release(&file->texts);
     headwise_io_unmap(&file->map);
     free(file->path);
     free(file);
@@ -84,16 +100,16 @@ size_t headwise_safetensors_count(const headwise_safetensors *file) {
 
 const struct headwise_file_tensor *headwise_safetensors_at(const headwise_safetensors *file,
                                                            size_t index) {
-    return index < file->n_tensors ? &file->tensors[index] : NULL;
+    return index < file->n_tensors ? &file->entries[file->order[index]] : NULL;
 }
 
 const struct headwise_file_tensor *headwise_safetensors_find(const headwise_safetensors *file,
                                                              const char *name) {
-    for (size_t i = 0; name && i < file->n_tensors; i++) {
-        if (strcmp(file->tensors[i].name, name) == 0)
-            return &file->tensors[i];
-    }
-    return NULL;
+    size_t index;
+    return name && headwise_io_names_find(&file->names, name, &index) &&
+                   headwise_io_is_usable(&file->entries[index])
+               ? &file->entries[index]
+               : NULL;
 }
 
 size_t headwise_safetensors_metadata_count(const headwise_safetensors *file) {
