@@ -1,4 +1,5 @@
-/* Names looked up by hash: SipHash-2-4 (Aumasson and Bernstein, 2012) and open addressing. */
+/* Names looked up by hash: SipHash-1-3 (after Aumasson and Bernstein, 2012) and open
+ * addressing. */
 #define _DEFAULT_SOURCE /* getrandom */
 #include "files/names.h"
 
@@ -33,17 +34,17 @@ static uint64_t hash_name(const struct headwise_io_names *names, const char *nam
         uint64_t word;
         memcpy(&word, name, 8);
         v[3] ^= word;
-        mix(v, 2);
+        mix(v, 1);
         v[0] ^= word;
     }
     uint64_t last = 0;
     memcpy(&last, name, left);
     last ^= (uint64_t)n << 56;
     v[3] ^= last;
-    mix(v, 2);
+    mix(v, 1);
     v[0] ^= last;
     v[2] ^= 0xff;
-    mix(v, 4);
+    mix(v, 3);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
@@ -69,31 +70,34 @@ bool headwise_io_names_make(struct headwise_io_names *names, const void *items, 
 
 /* The place of a name, or the free place where it would be. */
 static struct headwise_io_name *place_of(const struct headwise_io_names *names, const char *name,
-                                         uint32_t *half) {
-    uint64_t hash = hash_name(names, name);
-    *half = (uint32_t)(hash >> 32);
+                                         uint64_t hash) {
+    uint32_t half = (uint32_t)(hash >> 32);
     for (size_t i = (size_t)hash;; i++) {
         struct headwise_io_name *place = &names->places[i & (names->n_places - 1)];
         if (place->number == 0 ||
-            (place->hash == *half && strcmp(name_of(names, place->number - 1), name) == 0))
+            (place->hash == half && strcmp(name_of(names, place->number - 1), name) == 0))
             return place;
     }
 }
 
-size_t headwise_io_names_add(struct headwise_io_names *names, size_t index) {
-    uint32_t half;
-    struct headwise_io_name *place = place_of(names, name_of(names, index), &half);
+uint64_t headwise_io_names_hash(const struct headwise_io_names *names, size_t index) {
+    uint64_t hash = hash_name(names, name_of(names, index));
+    __builtin_prefetch(&names->places[(size_t)hash & (names->n_places - 1)], 1);
+    return hash;
+}
+
+size_t headwise_io_names_add(struct headwise_io_names *names, size_t index, uint64_t hash) {
+    struct headwise_io_name *place = place_of(names, name_of(names, index), hash);
     if (place->number == 0)
-        *place = (struct headwise_io_name){(uint32_t)index + 1, half};
+        *place = (struct headwise_io_name){(uint32_t)index + 1, (uint32_t)(hash >> 32)};
     return place->number - 1;
 }
 
 bool headwise_io_names_find(const struct headwise_io_names *names, const char *name,
                             size_t *index) {
-    uint32_t half;
     if (names->n_places == 0)
         return false;
-    const struct headwise_io_name *place = place_of(names, name, &half);
+    const struct headwise_io_name *place = place_of(names, name, hash_name(names, name));
     *index = place->number - 1;
     return place->number > 0;
 }

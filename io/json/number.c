@@ -81,7 +81,11 @@ bool headwise_json_to_int64(const struct headwise_json_number *number, int64_t *
     int64_t sum = 0;
     if (!number->is_integer)
         return false;
-    for (at += is_negative; at < end; at++) {
+    at += is_negative;
+    for (const char *safe = end - at < 18 ? end : at + 18; at < safe; at++) /* below 10^18 */
+        sum = sum * 10 + (*at - '0');
+    sum = is_negative ? -sum : sum;
+    for (; at < end; at++) {
         int64_t digit = is_negative ? '0' - *at : *at - '0';
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, digit, &sum))
             return false;

@@ -169,11 +169,10 @@ void headwise_json_copy(char *dst, const struct headwise_json_text *text) {
 }
 
 bool headwise_json_equals(const struct headwise_json_text *text, const char *word) {
-    size_t size = strlen(word);
-    if (text->size != size || text->has_nul || text->is_broken)
-        return false;
     if (!text->has_escapes)
-        return memcmp(text->raw.at, word, size) == 0;
+        return strncmp(text->raw.at, word, text->size) == 0 && word[text->size] == '\0';
+    if (text->size != strlen(word) || text->has_nul || text->is_broken)
+        return false;
     struct decoder d = decode(text);
     for (int c; (c = next_byte(&d)) >= 0;) {
         if ((unsigned char)*word++ != c)

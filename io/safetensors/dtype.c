@@ -1,3 +1,4 @@
+/* Element types of files: names and sizes. */
 #include "safetensors/dtype.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ const char *headwise_file_dtype_name(enum headwise_file_dtype dtype) {
 
 bool headwise_io_dtype_from_name(enum headwise_file_dtype *dtype, const char *name) {
     for (int i = 0; i < N_DTYPES; i++) {
-        if (strcmp(name, dtypes[i].name) == 0) {
+        if (*name == *dtypes[i].name && strcmp(name, dtypes[i].name) == 0) {
             *dtype = (enum headwise_file_dtype)i;
             return true;
         }

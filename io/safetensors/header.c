@@ -101,7 +101,7 @@ static enum headwise_status unite_metadata(struct headwise_safetensors *file) {
         return no_memory(file);
     for (size_t i = 0; i < file->n_metadata; i++) {
         file->metadata[n] = file->metadata[i];
-        size_t first = headwise_io_names_add(&names, n);
+        size_t first = headwise_io_names_add(&names, n, headwise_io_names_hash(&names, n));
         file->metadata[first].value = file->metadata[i].value;
         n += first == n;
     }
@@ -138,12 +138,18 @@ static enum headwise_status read_entries(struct headwise_safetensors *file) {
 
 /* Enters the names; those that come twice cannot be used. */
 static enum headwise_status enter_names(struct headwise_safetensors *file) {
+    enum { AHEAD = 16 };
+    uint64_t hashes[AHEAD];
     enum headwise_status status = HEADWISE_OK;
     if (!headwise_io_names_make(&file->names, file->entries, sizeof *file->entries,
                                 file->n_entries))
         return no_memory(file);
+    for (size_t i = 0; i < AHEAD && i < file->n_entries; i++)
+        hashes[i] = headwise_io_names_hash(&file->names, i);
     for (size_t i = 0; !status && i < file->n_entries; i++) {
-        size_t first = headwise_io_names_add(&file->names, i);
+        size_t first = headwise_io_names_add(&file->names, i, hashes[i % AHEAD]);
+        if (i + AHEAD < file->n_entries)
+            hashes[i % AHEAD] = headwise_io_names_hash(&file->names, i + AHEAD);
         struct headwise_io_unusable twice = {.entry = (uint32_t)first,
                                              .problem = HEADWISE_IO_TWICE};
         if (first == i)
