@@ -16,4 +16,7 @@ const char *headwise_json_scan_number(const char **at, const char *end,
 /* Whether a word stands at at. */
 bool headwise_json_has_word(const char *at, const char *end, const char *word);
 
+/* Bytes of the character of two bytes or more that begins a UTF-8 text of n bytes; 0: none does. */
+size_t headwise_json_measure_character(const char *text, size_t n);
+
 #endif

@@ -12,8 +12,9 @@ static const bool is_special[256] = {
     [0x80 ... 0xFF] = true,
 };
 
-/* Bytes of the UTF-8 character at at; 0: none is there. Table 3-7 of the Unicode standard. */
-static size_t measure_character(const unsigned char *at, size_t n) {
+/* Table 3-7 of the Unicode standard. */
+size_t headwise_json_measure_character(const char *text, size_t n) {
+    const unsigned char *at = (const unsigned char *)text;
     size_t size = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
     unsigned char low = 0x80, high = 0xBF;
     if (at[0] < 0xC2 || at[0] > 0xF4 || size > n)
@@ -105,7 +106,7 @@ const char *headwise_json_scan_text(const char **at, const char *end,
         } else if ((unsigned char)*p < 0x20) {
             return "a control character in text, expected an escape";
         } else {
-            size_t n = measure_character((const unsigned char *)p, (size_t)(end - p));
+            size_t n = headwise_json_measure_character(p, (size_t)(end - p));
             if (n == 0)
                 return "bytes that are not UTF-8";
             text->size += n;

@@ -1,12 +1,13 @@
 /* Writing: arguments are checked and the header is built before any file is touched. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "files/error.h"
+#include "files/names.h"
 #include "files/replace.h"
 #include "headwise-io/safetensors.h"
+#include "json/writer.h"
 
 /* What is to be written, in file order. */
 struct plan {
@@ -71,53 +72,102 @@ static enum headwise_status arrange(struct plan *plan, const struct headwise_fil
     return HEADWISE_OK;
 }
 
-/* Adds value, which it takes over, under a key that must be new and UTF-8. */
-static enum headwise_status add_key(json_t *object, const char *path, const char *key,
-                                    json_t *value) {
-    if (key && json_object_get(object, key)) {
-        json_decref(value);
-        return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: \"%s\" is given twice", path, key);
-    }
-    if (!key || !value || json_object_set_new(object, key, value) != 0)
-        return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "%s: \"%s\" or its value is not UTF-8 text (or out of memory)",
-                                path, key ? key : "");
-    return HEADWISE_OK;
+static enum headwise_status no_memory(const char *path) {
+    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
 }
 
-static json_t *describe(const struct headwise_file_tensor *tensor, size_t begin, size_t end) {
-    json_t *shape = json_array();
-    for (int i = 0; i < tensor->rank; i++)
-        json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", headwise_file_dtype_name(tensor->dtype),
-                     "shape", shape, "data_offsets", (json_int_t)begin, (json_int_t)end);
-}
-
-static enum headwise_status build_header(json_t *root, const struct plan *plan,
-                                         const struct headwise_file_metadata *metadata,
-                                         size_t n_metadata) {
+/* Fails where one of n names, the first fields of items, is there twice. */
+static enum headwise_status check_unique(const char *path, const void *items, size_t item_bytes,
+                                         size_t n) {
+    struct headwise_io_names names;
     enum headwise_status status = HEADWISE_OK;
-    json_t *texts = json_object();
-    for (size_t i = 0; !status && i < n_metadata; i++)
-        status = add_key(texts, plan->path, metadata[i].key,
-                         metadata[i].value ? json_string(metadata[i].value) : NULL);
-    if (!status && n_metadata > 0)
-        status = add_key(root, plan->path, "__metadata__", json_incref(texts));
-    json_decref(texts);
-    size_t end = 0;
-    for (size_t i = 0; !status && i < plan->n_tensors; i++) {
-        size_t begin = end;
-        if (__builtin_add_overflow(begin, plan->sizes[i], &end) || end > INT64_MAX)
-            return fail_tensor(plan, plan->order[i]->name, "the file's size overflows");
-        status =
-            add_key(root, plan->path, plan->order[i]->name, describe(plan->order[i], begin, end));
+    if (!headwise_io_names_make(&names, items, item_bytes, n))
+        return no_memory(path);
+    for (size_t i = 0; !status && i < n; i++) {
+        const char *name;
+        memcpy(&name, (const char *)items + i * item_bytes, sizeof name);
+        if (headwise_io_names_add(&names, i, headwise_io_names_hash(&names, i)) != i)
+            status =
+                headwise_io_fail(HEADWISE_ERR_INVALID, "%s: \"%s\" is given twice", path, name);
+    }
+    free(names.places);
+    return status;
+}
+
+static enum headwise_status check_text(const struct plan *plan,
+                                       const struct headwise_json_writer *json, const char *key) {
+    return json->is_not_utf8
+               ? headwise_io_fail(HEADWISE_ERR_INVALID, "%s: \"%s\" or its value is not UTF-8 text",
+                                  plan->path, key)
+               : HEADWISE_OK;
+}
+
+static enum headwise_status describe_metadata(struct headwise_json_writer *json,
+                                              const struct plan *plan,
+                                              const struct headwise_file_metadata *metadata,
+                                              size_t n_metadata) {
+    enum headwise_status status = HEADWISE_OK;
+    for (size_t i = 0; !status && i < n_metadata; i++) {
+        if (!metadata[i].key || !metadata[i].value)
+            return headwise_io_fail(HEADWISE_ERR_INVALID, "%s: \"%s\" or its value is NULL",
+                                    plan->path, metadata[i].key ? metadata[i].key : "");
+        headwise_json_write_raw(json, i > 0 ? "," : "\"__metadata__\":{");
+        headwise_json_write_text(json, metadata[i].key);
+        headwise_json_write_raw(json, ":");
+        headwise_json_write_text(json, metadata[i].value);
+        status = check_text(plan, json, metadata[i].key);
+    }
+    if (!status && n_metadata > 0) {
+        headwise_json_write_raw(json, plan->n_tensors > 0 ? "}," : "}");
+        status = check_unique(plan->path, metadata, sizeof *metadata, n_metadata);
     }
     return status;
 }
 
-static enum headwise_status write_all(const struct plan *plan, const char *text) {
+static enum headwise_status describe_tensor(struct headwise_json_writer *json,
+                                            const struct plan *plan,
+                                            const struct headwise_file_tensor *tensor, size_t begin,
+                                            size_t end) {
+    headwise_json_write_text(json, tensor->name);
+    headwise_json_write_raw(json, ":{\"dtype\":\"");
+    headwise_json_write_raw(json, headwise_file_dtype_name(tensor->dtype));
+    headwise_json_write_raw(json, "\",\"shape\":[");
+    for (int i = 0; i < tensor->rank; i++) {
+        headwise_json_write_raw(json, i > 0 ? "," : "");
+        headwise_json_write_integer(json, tensor->shape[i]);
+    }
+    headwise_json_write_raw(json, "],\"data_offsets\":[");
+    headwise_json_write_integer(json, (int64_t)begin);
+    headwise_json_write_raw(json, ",");
+    headwise_json_write_integer(json, (int64_t)end);
+    headwise_json_write_raw(json, "]}");
+    return check_text(plan, json, tensor->name);
+}
+
+static enum headwise_status build_header(struct headwise_json_writer *json, const struct plan *plan,
+                                         const struct headwise_file_tensor *tensors,
+                                         const struct headwise_file_metadata *metadata,
+                                         size_t n_metadata) {
+    size_t end = 0;
+    headwise_json_write_raw(json, "{");
+    enum headwise_status status = describe_metadata(json, plan, metadata, n_metadata);
+    for (size_t i = 0; !status && i < plan->n_tensors; i++) {
+        size_t begin = end;
+        if (__builtin_add_overflow(begin, plan->sizes[i], &end) || end > INT64_MAX)
+            return fail_tensor(plan, plan->order[i]->name, "the file's size overflows");
+        headwise_json_write_raw(json, i > 0 ? "," : "");
+        status = describe_tensor(json, plan, plan->order[i], begin, end);
+    }
+    headwise_json_write_raw(json, "}");
+    if (!status)
+        status = check_unique(plan->path, tensors, sizeof *tensors, plan->n_tensors);
+    return !status && json->is_out_of_memory ? no_memory(plan->path) : status;
+}
+
+static enum headwise_status write_all(const struct plan *plan,
+                                      const struct headwise_json_writer *json) {
     static const char spaces[8] = "        ";
-    size_t length = strlen(text), padding = (8 - length % 8) % 8;
+    size_t length = json->size, padding = (8 - length % 8) % 8;
     unsigned char prefix[8];
     for (int i = 0; i < 8; i++)
         prefix[i] = (unsigned char)((uint64_t)(length + padding) >> 8 * i);
@@ -128,7 +178,7 @@ static enum headwise_status write_all(const struct plan *plan, const char *text)
         return status;
     status = headwise_io_replace_write(&replace, prefix, sizeof prefix);
     if (!status)
-        status = headwise_io_replace_write(&replace, text, length);
+        status = headwise_io_replace_write(&replace, json->text, length);
     if (!status)
         status = headwise_io_replace_write(&replace, spaces, padding);
     for (size_t i = 0; !status && i < plan->n_tensors; i++)
@@ -140,18 +190,13 @@ static enum headwise_status write_plan(struct plan *plan,
                                        const struct headwise_file_tensor *tensors,
                                        const struct headwise_file_metadata *metadata,
                                        size_t n_metadata) {
-    json_t *root = json_object();
-    char *text = NULL;
+    struct headwise_json_writer json = {0};
     enum headwise_status status = arrange(plan, tensors);
     if (!status)
-        status = build_header(root, plan, metadata, n_metadata);
-    if (!status) {
-        text = json_dumps(root, JSON_COMPACT);
-        status = text ? write_all(plan, text)
-                      : headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", plan->path);
-    }
-    free(text);
-    json_decref(root);
+        status = build_header(&json, plan, tensors, metadata, n_metadata);
+    if (!status)
+        status = write_all(plan, &json);
+    free(json.text);
     return status;
 }
 
@@ -170,9 +215,8 @@ enum headwise_status headwise_safetensors_write(const char *path,
     /* + 1: calloc(0) may return NULL */
     struct plan plan = {path, calloc(n_tensors + 1, sizeof *plan.order),
                         calloc(n_tensors + 1, sizeof *plan.sizes), n_tensors};
-    status = plan.order && plan.sizes
-                 ? write_plan(&plan, tensors, metadata, n_metadata)
-                 : headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
+    status = plan.order && plan.sizes ? write_plan(&plan, tensors, metadata, n_metadata)
+                                      : no_memory(path);
     free(plan.order);
     free(plan.sizes);
     return status;
