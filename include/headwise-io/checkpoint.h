@@ -75,6 +75,10 @@ struct headwise_checkpoint_options {
     enum headwise_checkpoint_rotary rotary;
 
     enum headwise_checkpoint_weights weights;
+
+    /* Files are read into memory when the model is opened, in place of being mapped: a file that is
+     * cut while the model is open cannot raise SIGBUS then. Costs the size of all files. */
+    bool read_files;
 };
 
 typedef struct headwise_checkpoint headwise_checkpoint;

@@ -25,8 +25,7 @@ enum headwise_status headwise_checkpoint_read_f32(float *dst, const headwise_che
         return status;
     struct headwise_io_tensor tensor = headwise_io_files_find(&model->files, name);
     if (!tensor.tensor)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing",
-                                headwise_io_files_path(&model->files, NULL), name);
+        return headwise_io_files_fail(&model->files, name);
     status = headwise_io_expect_shape(model, &tensor, rank, shape, "");
     return status ? status : headwise_safetensors_read_f32(dst, tensor.file, tensor.tensor);
 }
@@ -44,14 +43,19 @@ static struct headwise_io_config settings_of(const headwise_checkpoint *model) {
     return headwise_io_part_settings(model, headwise_io_part_at(model, 0));
 }
 
+/* Whether a key has a value that is not null. */
+static bool is_given(const struct headwise_io_config *settings, const char *key) {
+    enum headwise_json_kind kind = headwise_io_value_kind(headwise_io_config_find(settings, key));
+    return kind != HEADWISE_JSON_NOTHING && kind != HEADWISE_JSON_NULL;
+}
+
 enum headwise_status headwise_checkpoint_number(const headwise_checkpoint *model, const char *key,
                                                 double *value) {
     enum headwise_status status = check_lookup("model_number", model, key, value);
     if (status)
         return status;
     struct headwise_io_config settings = settings_of(model);
-    const json_t *found = headwise_io_config_find(&settings, key, NULL);
-    if (!found || json_is_null(found))
+    if (!is_given(&settings, key))
         return headwise_io_config_fail(&settings, key, "a number");
     return headwise_io_config_number(&settings, key, value);
 }
@@ -62,8 +66,7 @@ enum headwise_status headwise_checkpoint_integer(const headwise_checkpoint *mode
     if (status)
         return status;
     struct headwise_io_config settings = settings_of(model);
-    const json_t *found = headwise_io_config_find(&settings, key, NULL);
-    if (!found || json_is_null(found))
+    if (!is_given(&settings, key))
         return headwise_io_config_fail(&settings, key, "an integer");
     return headwise_io_config_integer(&settings, key, INT64_MIN, value);
 }

@@ -43,6 +43,8 @@ static enum headwise_status find_table(const struct headwise_io_plan *plan,
     int64_t n_buckets = 32;
     snprintf(name, sizeof name, "%s%s", plan->prefix, plan->part->relative);
     *table = headwise_io_files_find(&plan->model->files, name);
+    if (!table->tensor && table->is_there)
+        return headwise_io_files_fail(&plan->model->files, name);
     if (!table->tensor)
         return headwise_io_fail(
             HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing, expected for all layers of the %s",

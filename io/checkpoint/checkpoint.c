@@ -1,3 +1,4 @@
+/* Opening a checkpoint: its files, its settings, its family. */
 #include "headwise-io/checkpoint.h"
 
 #include <stdio.h>
@@ -6,6 +7,7 @@
 
 #include "checkpoint/rotary.h"
 #include "files/error.h"
+#include "json/writer.h"
 
 /* The caller's options, whose struct may be an older and shorter one. */
 static enum headwise_status copy_options(struct headwise_checkpoint_options *copy,
@@ -45,16 +47,55 @@ static enum headwise_status check_options(const struct headwise_checkpoint_optio
     return HEADWISE_OK;
 }
 
+/* config.json is looked through for each key, so that a limit bounds the time of a layer. */
+enum { MOST_CONFIG_BYTES = 8000000 };
+
 /* The metadata of a single file as a JSON object of texts. */
-static enum headwise_status read_metadata(headwise_checkpoint *model) {
+static enum headwise_status read_metadata(headwise_checkpoint *model,
+                                          struct headwise_json_slice *object) {
     const headwise_safetensors *file = model->files.files[0];
-    model->metadata = json_object();
+    struct headwise_json_writer json = {0};
+    headwise_json_write_raw(&json, "{");
     for (size_t i = 0; i < headwise_safetensors_metadata_count(file); i++) {
         const struct headwise_file_metadata *entry = headwise_safetensors_metadata_at(file, i);
-        if (json_object_set_new(model->metadata, entry->key, json_string(entry->value)))
-            return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name);
+        headwise_json_write_raw(&json, i > 0 ? "," : "");
+        headwise_json_write_text(&json, entry->key);
+        headwise_json_write_raw(&json, ":");
+        headwise_json_write_text(&json, entry->value);
     }
-    return HEADWISE_OK;
+    headwise_json_write_raw(&json, "}");
+    model->metadata = json.text;
+    *object = (struct headwise_json_slice){json.text, json.size};
+    return json.is_out_of_memory
+               ? headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name)
+               : HEADWISE_OK;
+}
+
+/* Keeps the overrides, an argument and no file. */
+static enum headwise_status read_overrides(headwise_checkpoint *model, const char *overrides,
+                                           struct headwise_json_slice *object) {
+    if (!overrides)
+        return HEADWISE_OK;
+    model->overrides = headwise_io_join("", overrides);
+    if (!model->overrides)
+        return HEADWISE_ERR_NO_MEMORY;
+    return headwise_io_json_object(object, model->overrides, strlen(overrides), "overrides")
+               ? HEADWISE_ERR_INVALID
+               : HEADWISE_OK;
+}
+
+static enum headwise_status read_config(headwise_checkpoint *model, const char *path,
+                                        struct headwise_json_slice *object) {
+    if (!path || !*path)
+        return HEADWISE_OK;
+    model->config_path = headwise_io_join("", path);
+    if (!model->config_path)
+        return HEADWISE_ERR_NO_MEMORY;
+    enum headwise_status status =
+        headwise_io_read_file(&model->config, model->config_path, MOST_CONFIG_BYTES);
+    return status ? status
+                  : headwise_io_json_object(object, (const char *)model->config.bytes,
+                                            model->config.size_bytes, model->config_path);
 }
 
 /* Reads overrides, config.json and metadata, and says in which order they count. */
@@ -62,22 +103,18 @@ static enum headwise_status read_settings(headwise_checkpoint *model, const char
                                           const struct headwise_checkpoint_options *options) {
     bool single = !strcmp(model->files.name, path);
     const char *config = single && options->config ? options->config : model->files.config;
-    enum headwise_status status = HEADWISE_OK;
-    if (options->overrides &&
-        headwise_io_json_text(&model->overrides, options->overrides, "overrides"))
-        return HEADWISE_ERR_INVALID; /* an argument, not a file */
-    if (config && *config) {
-        model->config_path = headwise_io_join("", config);
-        status = model->config_path ? headwise_io_json_file(&model->config, model->config_path)
-                                    : HEADWISE_ERR_NO_MEMORY;
-    }
+    struct headwise_json_slice objects[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+    enum headwise_status status = read_overrides(model, options->overrides, &objects[0]);
     if (!status)
-        status = read_metadata(model);
-    model->has_config = model->overrides || model->config;
+        status = read_config(model, config, &objects[1]);
+    if (!status)
+        status = read_metadata(model, &objects[2]);
+    bool has_file = objects[1].size > 0;
+    model->has_config = objects[0].size > 0 || has_file;
     model->settings = (struct headwise_io_config){{
-        {"overrides", model->overrides},
-        {model->config_path ? model->config_path : "config.json", model->config},
-        {model->files.name, model->config ? NULL : model->metadata},
+        {"overrides", objects[0]},
+        {model->config_path ? model->config_path : "config.json", objects[1]},
+        {model->files.name, has_file ? (struct headwise_json_slice){NULL, 0} : objects[2]},
     }};
     return status;
 }
@@ -90,51 +127,59 @@ static enum headwise_status unknown_family(enum headwise_status status, const ch
                             known);
 }
 
-static enum headwise_status find_family(headwise_checkpoint *model, const char *name) {
-    const char *type = NULL;
-    enum headwise_status status = headwise_io_config_text(&model->settings, "model_type", &type);
+/* The family that the caller or the settings name; NULL: none does. */
+static enum headwise_status name_family(headwise_checkpoint *model, const char *name) {
+    char type[64] = "", where[300];
     if (name) {
         model->family = headwise_io_family_by_name(name);
         return model->family
                    ? HEADWISE_OK
                    : unknown_family(HEADWISE_ERR_INVALID, "model_open: family", name, false);
     }
-    if (status)
-        return status;
-    if (type) {
-        char where[300];
-        snprintf(where, sizeof where, "%.280s: model_type", model->settings.sources[1].name);
-        model->family = headwise_io_family_by_type(type);
-        return model->family ? HEADWISE_OK : unknown_family(HEADWISE_ERR_FORMAT, where, type, true);
-    }
-    model->family = headwise_io_family_by_names(model);
-    if (!model->family)
+    enum headwise_status status =
+        headwise_io_config_text(&model->settings, "model_type", type, sizeof type);
+    if (status || !*type)
+        return status ? status : headwise_io_family_by_architecture(model, &model->family);
+    model->family = headwise_io_family_by_type(type);
+    snprintf(where, sizeof where, "%.280s: model_type", model->settings.sources[1].name);
+    return model->family ? HEADWISE_OK : unknown_family(HEADWISE_ERR_FORMAT, where, type, true);
+}
+
+/* Finds the layers: under the names that families know, or behind a wrapper's prefix. */
+static enum headwise_status find_layers(headwise_checkpoint *model) {
+    const struct headwise_io_family *named = model->family;
+    size_t at = 0;
+    do {
+        model->family = named ? named : headwise_io_family_by_names(model);
+        if (model->family && headwise_io_part_at(model, 0))
+            return HEADWISE_OK;
+    } while (headwise_io_files_next_prefix(&model->files, &at));
+    if (!named)
         return headwise_io_fail(HEADWISE_ERR_FORMAT,
                                 "%s: no model_type is given and the tensors' names are those of "
                                 "no known family",
                                 model->files.name);
-    return HEADWISE_OK;
+    char stem[HEADWISE_IO_NAME];
+    headwise_io_stem(stem, named->prefixes, (int)strcspn(named->prefixes, "|"), &named->parts[0],
+                     0);
+    return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                            "%s: has no layer of a %s model, expected tensors like \"%s%s\"",
+                            model->files.name, named->name, stem, named->parts[0].q);
 }
 
 static enum headwise_status open_model(headwise_checkpoint *model, const char *path,
                                        const struct headwise_checkpoint_options *options) {
+    model->files.copied = options->read_files;
     enum headwise_status status = headwise_io_files_open(&model->files, path);
     if (!status)
         status = read_settings(model, path, options);
     if (!status)
-        status = find_family(model, options->family);
-    if (status)
-        return status;
-    if (!headwise_io_part_at(model, 0)) {
-        char stem[HEADWISE_IO_NAME];
-        const char *prefixes = model->family->prefixes;
-        headwise_io_stem(stem, prefixes, (int)strcspn(prefixes, "|"), &model->family->parts[0], 0);
-        return headwise_io_fail(
-            HEADWISE_ERR_FORMAT, "%s: has no layer of a %s model, expected tensors like \"%s%s\"",
-            model->files.name, model->family->name, stem, model->family->parts[0].q);
-    }
-    headwise_io_settle_twin(model);
-    return HEADWISE_OK;
+        status = name_family(model, options->family);
+    if (!status)
+        status = find_layers(model);
+    if (!status)
+        headwise_io_settle_twin(model);
+    return status;
 }
 
 enum headwise_status headwise_checkpoint_open(headwise_checkpoint **model, const char *path,
@@ -167,9 +212,9 @@ void headwise_checkpoint_close(headwise_checkpoint *model) {
         return;
     headwise_io_tables_release(model->tables);
     headwise_io_files_close(&model->files);
-    json_decref(model->overrides);
-    json_decref(model->config);
-    json_decref(model->metadata);
+    headwise_io_unmap(&model->config);
+    free(model->overrides);
+    free(model->metadata);
     free(model->config_path);
     free(model);
 }

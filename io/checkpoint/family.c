@@ -80,10 +80,10 @@ static const struct headwise_io_part vit[] = {
 };
 static const struct headwise_io_part clip[] = {
     {.name = "text", .section = "text_config", .stem = "text_model.encoder.layers.{i}.self_attn.",
-     .q = "q_proj", .k = "k_proj", .v = "v_proj", .o = "out_proj", .causal = true},
+     .q = "q_proj", .k = "k_proj", .v = "v_proj", .o = "out_proj", .n_heads = 8, .causal = true},
     {.name = "vision", .section = "vision_config",
      .stem = "vision_model.encoder.layers.{i}.self_attn.", .q = "q_proj", .k = "k_proj",
-     .v = "v_proj", .o = "out_proj"},
+     .v = "v_proj", .o = "out_proj", .n_heads = 12},
 };
 static const struct headwise_io_part svtr[] = {
     {.name = "self", .stem = "svtr_block.{i}.mixer.", .fusion = HEADWISE_IO_PLAIN, .q = "qkv",

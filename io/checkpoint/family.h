@@ -57,6 +57,8 @@ struct headwise_io_part {
     enum headwise_io_fusion fusion;
     const char *q, *k, *v, *o; /* q is the fused tensor, k that of a PAIR */
     const char *relative;      /* after the prefix: T5's table, in block 0 of the stack; or NULL */
+    int64_t
+        n_heads; /* where config.json does not say, as a part of a larger one need not; 0: none */
     const char *layers_key, *heads_key; /* NULL: HEADWISE_IO_LAYERS_KEY, HEADWISE_IO_HEADS_KEY */
     bool cross;                         /* keys and values come from a memory */
     bool causal;

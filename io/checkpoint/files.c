@@ -1,12 +1,13 @@
+/* Finding the files of a checkpoint, and tensors in them. */
 #define _POSIX_C_SOURCE 200809L
 #include "checkpoint/files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/config.h"
 #include "files/error.h"
 
 #define SINGLE "model.safetensors"
@@ -29,25 +30,7 @@ static bool ends_with(const char *text, const char *end) {
     return n_text >= n_end && strcmp(text + n_text - n_end, end) == 0;
 }
 
-/* Enters the tensors of the file just opened into names. */
-static enum headwise_status enter_names(struct headwise_io_files *files) {
-    const headwise_safetensors *file = files->files[files->n_files - 1];
-    for (size_t i = 0; i < headwise_safetensors_count(file); i++) {
-        const char *name = headwise_safetensors_at(file, i)->name;
-        const json_t *other = json_object_get(files->names, name);
-        if (other)
-            return headwise_io_fail(
-                HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is in %s too, expected in one file",
-                headwise_safetensors_path(file), name,
-                headwise_safetensors_path(files->files[json_integer_value(other)]));
-        if (json_object_set_new(files->names, name, json_integer((json_int_t)files->n_files - 1)))
-            return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
-                                    headwise_safetensors_path(file));
-    }
-    return HEADWISE_OK;
-}
-
-static enum headwise_status open_file(struct headwise_io_files *files, const char *name) {
+enum headwise_status headwise_io_files_add(struct headwise_io_files *files, const char *name) {
     headwise_safetensors **grown =
         realloc(files->files, (files->n_files + 1) * sizeof *files->files);
     if (!grown)
@@ -56,86 +39,19 @@ static enum headwise_status open_file(struct headwise_io_files *files, const cha
     char *path = headwise_io_join(files->folder, name);
     if (!path)
         return HEADWISE_ERR_NO_MEMORY;
-    enum headwise_status status = headwise_safetensors_open(&files->files[files->n_files], path);
+    enum headwise_status status =
+        files->copied ? headwise_safetensors_open_copy(&files->files[files->n_files], path)
+                      : headwise_safetensors_open(&files->files[files->n_files], path);
     free(path);
-    if (status)
-        return status;
-    files->n_files++;
-    return enter_names(files);
-}
-
-/* The number of the shard called name in opened (name -> number), opening it the first time. */
-static enum headwise_status open_shard(struct headwise_io_files *files, json_t *opened,
-                                       const char *tensor, const json_t *shard) {
-    const char *name = json_string_value(shard);
-    if (!name)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: weight_map: \"%s\" is no text, expected a file name",
-                                files->name, tensor);
-    if (!*name || strchr(name, '/') || json_string_length(shard) != strlen(name))
-        return headwise_io_fail(
-            HEADWISE_ERR_FORMAT,
-            "%s: weight_map: \"%s\" is in \"%s\", expected the name of a file in the same folder",
-            files->name, tensor, name);
-    if (json_object_get(opened, name))
-        return HEADWISE_OK;
-    if (json_object_set_new(opened, name, json_integer((json_int_t)files->n_files)))
-        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", files->name);
-    return open_file(files, name);
-}
-
-/* Whether each tensor lies where the index says. */
-static enum headwise_status check_index(const struct headwise_io_files *files, json_t *map,
-                                        const json_t *opened) {
-    const char *tensor;
-    json_t *shard;
-    json_object_foreach(map, tensor, shard) {
-        const json_t *expected = json_object_get(opened, json_string_value(shard));
-        const json_t *found = json_object_get(files->names, tensor);
-        if (found && json_integer_value(found) == json_integer_value(expected))
-            continue;
-        return headwise_io_fail(
-            HEADWISE_ERR_FORMAT, "%s: weight_map: tensor \"%s\": found in %s, expected in %s",
-            files->name, tensor,
-            found ? headwise_safetensors_path(files->files[json_integer_value(found)]) : "no file",
-            json_string_value(shard));
-    }
-    return HEADWISE_OK;
-}
-
-static enum headwise_status open_map(struct headwise_io_files *files, json_t *map) {
-    const char *tensor;
-    json_t *shard, *opened = json_object();
-    enum headwise_status status = HEADWISE_OK;
-    if (!json_is_object(map) || json_object_size(map) == 0)
-        status = headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                  "%s: has no weight_map, expected tensor names with file names",
-                                  files->name);
-    else
-        json_object_foreach(map, tensor, shard) {
-            status = open_shard(files, opened, tensor, shard);
-            if (status)
-                break;
-        }
-    if (!status)
-        status = check_index(files, map, opened);
-    json_decref(opened);
+    files->n_files += !status;
     return status;
 }
 
-static enum headwise_status open_index(struct headwise_io_files *files, const char *path) {
-    json_t *root = NULL;
-    enum headwise_status status = headwise_io_json_file(&root, path);
-    if (!status)
-        status = open_map(files, json_object_get(root, "weight_map"));
-    json_decref(root);
-    return status;
-}
-
-/* Sets *name to the folder's file or index. */
+/* Sets *name to the folder's index, which also counts where a single file lies beside it, or file.
+ */
 static enum headwise_status choose(struct headwise_io_files *files, const char *folder,
                                    const char **name) {
-    static const char *const names[] = {SINGLE, INDEX};
+    static const char *const names[] = {INDEX, SINGLE};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = headwise_io_join(files->folder, names[i]);
         bool exists = path && access(path, F_OK) == 0;
@@ -178,35 +94,136 @@ static enum headwise_status locate(struct headwise_io_files *files, const char *
 
 enum headwise_status headwise_io_files_open(struct headwise_io_files *files, const char *path) {
     struct stat info;
-    files->names = json_object();
-    if (!files->names)
-        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
     bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     enum headwise_status status = locate(files, path, is_folder);
     if (status)
         return status;
-    return ends_with(files->name, ".json") ? open_index(files, files->name)
-                                           : open_file(files, files->name + strlen(files->folder));
+    return ends_with(files->name, ".json")
+               ? headwise_io_files_open_index(files)
+               : headwise_io_files_add(files, files->name + strlen(files->folder));
 }
 
 void headwise_io_files_close(struct headwise_io_files *files) {
     for (size_t i = 0; i < files->n_files; i++)
         headwise_safetensors_close(files->files[i]);
     free(files->files);
-    json_decref(files->names);
+    free(files->located);
+    free(files->names.places);
+    headwise_io_arena_release(&files->texts);
     free(files->name);
     free(files->folder);
     free(files->config);
     *files = (struct headwise_io_files){0};
 }
 
+size_t headwise_io_files_count(const struct headwise_io_files *files) {
+    return files->located ? files->n_located : files->files[0]->n_entries;
+}
+
+static const char *name_at(const struct headwise_io_files *files, size_t index) {
+    return files->located ? files->located[index].name : files->files[0]->entries[index].name;
+}
+
+const char *headwise_io_files_at(const struct headwise_io_files *files, size_t index) {
+    const char *name = name_at(files, index);
+    size_t n = strlen(files->prefix);
+    return strncmp(name, files->prefix, n) == 0 ? name + n : NULL;
+}
+
+/* A tensor by its whole name. */
+static struct headwise_io_tensor find_whole(const struct headwise_io_files *files,
+                                            const char *name) {
+    struct headwise_io_tensor found = {NULL, NULL, false};
+    const struct headwise_io_located *located;
+    size_t index;
+    if (!files->located) {
+        found.file = files->files[0];
+        found.tensor = headwise_safetensors_find(found.file, name);
+        found.is_there = found.tensor || headwise_io_names_find(&found.file->names, name, &index);
+        return found;
+    }
+    found.is_there = headwise_io_names_find(&files->names, name, &index);
+    if (!found.is_there)
+        return found;
+    located = &files->located[index];
+    if (located->file < 0 || located->other >= 0 || located->is_disputed || located->is_misplaced)
+        return found;
+    found.file = files->files[located->file];
+    found.tensor = headwise_safetensors_find(found.file, name);
+    return found;
+}
+
+/* Writes the whole name of a tensor; false where it is longer than any that is looked for. */
+static bool write_whole(char whole[512], const struct headwise_io_files *files, const char *name) {
+    return snprintf(whole, 512, "%s%s", files->prefix, name) < 512;
+}
+
 struct headwise_io_tensor headwise_io_files_find(const struct headwise_io_files *files,
                                                  const char *name) {
-    const json_t *number = json_object_get(files->names, name);
-    if (!number)
-        return (struct headwise_io_tensor){NULL, NULL};
-    const headwise_safetensors *file = files->files[json_integer_value(number)];
-    return (struct headwise_io_tensor){file, headwise_safetensors_find(file, name)};
+    char whole[512];
+    return find_whole(files, *files->prefix && write_whole(whole, files, name) ? whole : name);
+}
+
+enum headwise_status headwise_io_files_fail(const struct headwise_io_files *files,
+                                            const char *name) {
+    const struct headwise_file_tensor *tensor;
+    char whole[512];
+    size_t index;
+    if (*files->prefix && write_whole(whole, files, name))
+        name = whole;
+    if (!files->located)
+        return headwise_safetensors_require(&tensor, files->files[0], name);
+    if (headwise_io_names_find(&files->names, name, &index))
+        return headwise_io_files_fail_located(files, &files->located[index]);
+    return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing", files->name,
+                            name);
+}
+
+enum headwise_status headwise_io_files_require_all(const struct headwise_io_files *files) {
+    for (size_t f = 0; f < files->n_files; f++) {
+        const headwise_safetensors *file = files->files[f];
+        if (file->n_unusable > 0)
+            return headwise_io_fail_unusable(file, file->unusable[0].entry);
+        if (file->n_metadata_lost > 0)
+            return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                                    "%s: __metadata__ has a text with U+0000 or half a surrogate "
+                                    "pair, which cannot be copied",
+                                    file->path);
+    }
+    for (size_t i = 0; i < files->n_located; i++) {
+        if (!find_whole(files, files->located[i].name).tensor)
+            return headwise_io_files_fail_located(files, &files->located[i]);
+    }
+    return HEADWISE_OK;
+}
+
+/* Bytes of all wrappers in front of a name. */
+static size_t measure_prefix(const char *name) {
+    static const char *const wrappers[] = {"base_model.model.", "module.", "_orig_mod.",
+                                           "language_model."};
+    size_t n = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t length = strlen(wrappers[i]);
+        if (strncmp(name + n, wrappers[i], length) == 0) {
+            n += length;
+            i = -1; /* from the first one again */
+        }
+    }
+    return n;
+}
+
+bool headwise_io_files_next_prefix(struct headwise_io_files *files, size_t *at) {
+    size_t count = headwise_io_files_count(files);
+    while (*at < count) {
+        const char *name = name_at(files, (*at)++);
+        size_t n = measure_prefix(name);
+        if (n > 0 && n < sizeof files->prefix && strncmp(name, files->prefix, n) != 0) {
+            snprintf(files->prefix, sizeof files->prefix, "%.*s", (int)n, name);
+            return true;
+        }
+    }
+    files->prefix[0] = '\0';
+    return false;
 }
 
 const char *headwise_io_files_path(const struct headwise_io_files *files,

@@ -12,7 +12,8 @@ typedef struct headwise_io_tables headwise_io_tables;
 
 struct headwise_checkpoint {
     struct headwise_io_files files;
-    json_t *overrides, *config, *metadata; /* objects or NULL */
+    char *overrides, *metadata; /* JSON, or NULL */
+    struct headwise_io_map config;
     char *config_path;
     struct headwise_io_config settings;
     bool has_config; /* config.json or overrides were given, so that its defaults hold */
@@ -75,6 +76,11 @@ bool headwise_io_has_stem(const headwise_checkpoint *model, const char *stem);
  * that the family does not know. */
 enum headwise_status headwise_io_plan_names(struct headwise_io_plan *plan);
 
+/* architecture.c: the family by architectures in config.json, where there is such a key; *family is
+ * left where there is none. */
+enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoint *model,
+                                                        const struct headwise_io_family **family);
+
 /* The family by the names of the tensors; NULL: none fits. */
 const struct headwise_io_family *headwise_io_family_by_names(const headwise_checkpoint *model);
 
@@ -85,6 +91,11 @@ enum headwise_status headwise_io_plan_sizes(struct headwise_io_plan *plan);
 enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *model,
                                               const struct headwise_io_tensor *tensor, int rank,
                                               const int64_t *shape, const char *why);
+
+/* pruned.c: the value of pruned_heads, which is in *copy where it is a text of metadata: to be
+ * freed, also after a failure. */
+enum headwise_status headwise_io_pruned_lists(const struct headwise_io_plan *plan,
+                                              struct headwise_json_slice *lists, char **copy);
 
 /* model_pruned.c: the heads that pruned_heads in config.json or the metadata takes from the layer:
  * *n of them; *flags [n_all] is new and true for each, or NULL where there are none. */

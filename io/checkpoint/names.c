@@ -22,11 +22,10 @@ void headwise_io_stem(char stem[HEADWISE_IO_NAME], const char *prefix, int prefi
 }
 
 bool headwise_io_has_stem(const headwise_checkpoint *model, const char *stem) {
-    const char *name;
-    json_t *file;
-    size_t length = strlen(stem);
-    json_object_foreach(model->files.names, name, file) {
-        if (strncmp(name, stem, length) == 0)
+    size_t length = strlen(stem), n = headwise_io_files_count(&model->files);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = headwise_io_files_at(&model->files, i);
+        if (name && strncmp(name, stem, length) == 0)
             return true;
     }
     return false;
@@ -67,8 +66,10 @@ static enum headwise_status find(const struct headwise_io_plan *plan,
     char full[2 * HEADWISE_IO_NAME];
     snprintf(full, sizeof full, "%s%s%s", plan->stem, name, suffix);
     *tensor = headwise_io_files_find(&plan->model->files, full);
-    if (tensor->tensor || !required)
+    if (tensor->tensor || (!required && !tensor->is_there))
         return HEADWISE_OK;
+    if (tensor->is_there)
+        return headwise_io_files_fail(&plan->model->files, full);
     return headwise_io_fail(
         HEADWISE_ERR_FORMAT,
         "%s: tensor \"%s\": is missing, expected in layer %" PRId64 " of a %s model",
@@ -162,13 +163,16 @@ static bool is_used(const struct headwise_io_plan *plan,
 
 /* A tensor of the layer that nothing above asked for would silently change what the layer means. */
 static enum headwise_status refuse_unknown(const struct headwise_io_plan *plan) {
-    size_t length = strlen(plan->stem);
-    const char *name;
-    json_t *file;
-    json_object_foreach(plan->model->files.names, name, file) {
-        if (strncmp(name, plan->stem, length) != 0 || is_buffer(plan->family, name + length))
+    const struct headwise_io_files *files = &plan->model->files;
+    size_t length = strlen(plan->stem), n = headwise_io_files_count(files);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = headwise_io_files_at(files, i);
+        if (!name || strncmp(name, plan->stem, length) != 0 ||
+            is_buffer(plan->family, name + length))
             continue;
-        struct headwise_io_tensor tensor = headwise_io_files_find(&plan->model->files, name);
+        struct headwise_io_tensor tensor = headwise_io_files_find(files, name);
+        if (!tensor.tensor)
+            return headwise_io_files_fail(files, name);
         if (!is_used(plan, tensor.tensor))
             return headwise_io_expect_shape(plan->model, &tensor, -1, NULL,
                                             "no such tensor in this layer");
@@ -190,7 +194,7 @@ static bool has_tensor(const headwise_checkpoint *model, const char *prefix, int
                        const char *name, int name_length) {
     char full[2 * HEADWISE_IO_NAME];
     snprintf(full, sizeof full, "%.*s%.*s", prefix_length, prefix, name_length, name);
-    return headwise_io_files_find(&model->files, full).tensor != NULL;
+    return headwise_io_files_find(&model->files, full).is_there;
 }
 
 /* Whether layer 0 of the part, and the family's marks, are there under this prefix. */

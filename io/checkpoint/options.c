@@ -1,20 +1,38 @@
 /* From config.json to the options of a layer's calls. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "checkpoint/layer.h"
 #include "files/error.h"
 
+/* What layer_types says of a layer; false: nothing that is known. */
+static bool read_type(headwise_io_value types, int64_t index, bool *sliding) {
+    struct headwise_json_reader json;
+    struct headwise_json_text type;
+    headwise_json_begin_slice(&json, types.at, &types);
+    headwise_json_enter_array(&json);
+    while (headwise_json_next_item(&json)) {
+        if (index-- > 0) {
+            headwise_json_skip(&json, NULL);
+            continue;
+        }
+        if (!headwise_json_take_text(&json, &type))
+            return false;
+        *sliding = headwise_json_equals(&type, "sliding_attention");
+        return *sliding || headwise_json_equals(&type, "full_attention");
+    }
+    return false;
+}
+
 /* Whether the layer sees a window only: what layer_types says of it; else the family's rule. */
 static enum headwise_status ask_sliding(const struct headwise_io_plan *plan, bool *sliding) {
     const struct headwise_io_config *settings = &plan->settings;
-    const json_t *types = headwise_io_config_find(settings, "layer_types", NULL);
+    headwise_io_value types = headwise_io_config_find(settings, "layer_types");
     int64_t n = plan->family->window_pattern, first = 28; /* max_window_layers' default */
     enum headwise_status status;
-    if (types && !json_is_null(types)) {
-        const char *type = json_string_value(json_array_get(types, (size_t)plan->index));
-        *sliding = type && strcmp(type, "sliding_attention") == 0;
-        if (*sliding || (type && strcmp(type, "full_attention") == 0))
+    if (types.size > 0 && headwise_io_value_kind(types) != HEADWISE_JSON_NULL) {
+        if (read_type(types, plan->index, sliding))
             return HEADWISE_OK;
         return headwise_io_config_fail(settings, "layer_types",
                                        "full_attention or sliding_attention for each layer");
@@ -40,17 +58,20 @@ static enum headwise_status ask_sliding(const struct headwise_io_plan *plan, boo
 /* The window's size in keys, the query's own included; 0: the model has none. */
 static enum headwise_status ask_window(const struct headwise_io_plan *plan, int64_t *window) {
     const struct headwise_io_config *settings = &plan->settings;
-    bool used = plan->family->windows != HEADWISE_IO_UPPER_LAYERS;
+    bool is_optional = plan->family->windows == HEADWISE_IO_UPPER_LAYERS, used = !is_optional;
+    int64_t given = 1;
     /* a window that is null is none, one that is not there has the family's size */
     *window = headwise_io_config_has(settings, "sliding_window") || !plan->model->has_config
                   ? 0
                   : plan->family->window;
-    enum headwise_status status = headwise_io_config_integer(settings, "sliding_window", 1, window);
-    if (!status && !used)
-        status = headwise_io_config_bool(settings, "use_sliding_window", &used);
-    if (!used)
+    enum headwise_status status = headwise_io_config_bool(settings, "use_sliding_window", &used);
+    if (!status && !used) /* then 0 and -1 are a way to say none */
+        status = headwise_io_config_integer(settings, "sliding_window", INT64_MIN, &given);
+    if (!status && !used && (is_optional || given < 1)) {
         *window = 0;
-    return status;
+        return HEADWISE_OK;
+    }
+    return status ? status : headwise_io_config_integer(settings, "sliding_window", 1, window);
 }
 
 static enum headwise_status plan_window(struct headwise_io_plan *plan,
@@ -122,11 +143,12 @@ static enum headwise_status plan_softcap(const struct headwise_io_plan *plan,
 /* A key that asks for arithmetic which the family's row does not have. */
 static enum headwise_status check_must(const struct headwise_io_plan *plan) {
     const struct headwise_io_family *family = plan->family;
-    const char *value = family->must_value;
+    char value[64];
     if (!family->must_key)
         return HEADWISE_OK;
+    snprintf(value, sizeof value, "%s", family->must_value);
     enum headwise_status status =
-        headwise_io_config_text(&plan->settings, family->must_key, &value);
+        headwise_io_config_text(&plan->settings, family->must_key, value, sizeof value);
     if (!status && strcmp(value, family->must_value) != 0)
         status = headwise_io_config_fail(&plan->settings, family->must_key, family->must_value);
     return status;

@@ -22,10 +22,10 @@ static bool has_part(const headwise_checkpoint *model, const struct headwise_io_
     for (int length; (length = headwise_io_list_next(&at, &next)) >= 0;) {
         char head[HEADWISE_IO_NAME];
         snprintf(head, sizeof head, "%.*s%.*s", length, at, (int)(mark - part->stem), part->stem);
-        const char *name;
-        json_t *file;
-        json_object_foreach(model->files.names, name, file) {
-            if (is_layer_name(name, head, mark + 3))
+        size_t n = headwise_io_files_count(&model->files);
+        for (size_t i = 0; i < n; i++) {
+            const char *name = headwise_io_files_at(&model->files, i);
+            if (name && is_layer_name(name, head, mark + 3))
                 return true;
         }
     }

@@ -23,46 +23,83 @@ static enum headwise_status fail_list(const struct headwise_io_plan *plan) {
         "for each layer number a list of heads, each once, that leaves at least one");
 }
 
-static enum headwise_status read_list(const struct headwise_io_plan *plan, const json_t *lists,
-                                      int64_t n_all, bool **flags, int64_t *n) {
+/* Sets flags[head], each once, for the integers of an array; false where that is not what it is. */
+static bool read_heads(struct headwise_json_slice list, bool *flags, int64_t n_all, int64_t *n) {
+    struct headwise_json_reader json;
+    struct headwise_json_number number;
+    headwise_json_begin_slice(&json, list.at, &list);
+    headwise_json_enter_array(&json);
+    while (headwise_json_next_item(&json)) {
+        int64_t head = -1;
+        if (!headwise_json_take_number(&json, &number) || !headwise_json_to_int64(&number, &head) ||
+            head < 0 || head >= n_all || flags[head])
+            return false;
+        flags[head] = true;
+        ++*n;
+    }
+    return *n < n_all;
+}
+
+static bool is_empty(struct headwise_json_slice list) {
+    struct headwise_json_reader json;
+    headwise_json_begin_slice(&json, list.at, &list);
+    headwise_json_enter_array(&json);
+    return !headwise_json_next_item(&json);
+}
+
+static enum headwise_status read_list(const struct headwise_io_plan *plan,
+                                      const struct headwise_json_slice *lists, int64_t n_all,
+                                      bool **flags, int64_t *n) {
     char key[48];
+    struct headwise_json_slice list = {NULL, 0};
     headwise_io_pruned_key(key, plan);
-    const json_t *list = json_object_get(lists, key), *item;
-    size_t i;
-    if (!json_is_object(lists) || (list && !json_is_array(list)))
+    if (headwise_io_value_kind(*lists) != HEADWISE_JSON_OBJECT)
         return fail_list(plan);
-    if (json_array_size(list) == 0)
+    if (headwise_json_find(&list, lists, key) == 0)
+        return HEADWISE_OK;
+    if (headwise_io_value_kind(list) != HEADWISE_JSON_ARRAY)
+        return fail_list(plan);
+    if (is_empty(list))
         return HEADWISE_OK;
     if (n_all == 0)
         return headwise_io_config_fail(
             &plan->settings, plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY,
             "the heads before pruning, for pruned_heads");
-    if (json_array_size(list) >= (size_t)n_all)
-        return fail_list(plan);
     *flags = calloc((size_t)n_all, sizeof **flags);
     if (!*flags)
         return no_memory(plan);
-    json_array_foreach(list, i, item) {
-        int64_t head = json_is_integer(item) ? json_integer_value(item) : -1;
-        if (head < 0 || head >= n_all || (*flags)[head])
-            return fail_list(plan);
-        (*flags)[head] = true;
-        ++*n;
-    }
-    return HEADWISE_OK;
+    return read_heads(list, *flags, n_all, n) ? HEADWISE_OK : fail_list(plan);
+}
+
+enum headwise_status headwise_io_pruned_lists(const struct headwise_io_plan *plan,
+                                              struct headwise_json_slice *lists, char **copy) {
+    struct headwise_json_reader json;
+    struct headwise_json_text text;
+    *copy = NULL;
+    *lists = headwise_io_config_find(&plan->settings, "pruned_heads");
+    if (headwise_io_value_kind(*lists) != HEADWISE_JSON_TEXT) /* of metadata */
+        return HEADWISE_OK;
+    headwise_json_begin_slice(&json, lists->at, lists);
+    headwise_json_take_text(&json, &text);
+    *copy = malloc(text.size + 1);
+    if (!*copy)
+        return no_memory(plan);
+    headwise_json_copy(*copy, &text);
+    headwise_json_begin(&json, *copy, text.size);
+    headwise_json_skip(&json, lists);
+    return headwise_json_end(&json) ? HEADWISE_OK : fail_list(plan);
 }
 
 enum headwise_status headwise_io_pruned_flags(const struct headwise_io_plan *plan, int64_t n_all,
                                               bool **flags, int64_t *n) {
-    const json_t *lists = headwise_io_config_find(&plan->settings, "pruned_heads", NULL);
-    json_t *parsed = NULL;
+    struct headwise_json_slice lists;
+    char *copy;
     *n = 0;
-    if (!lists || json_is_null(lists))
-        return HEADWISE_OK;
-    if (json_is_string(lists)) /* metadata */
-        parsed = json_loads(json_string_value(lists), 0, NULL);
-    enum headwise_status status = read_list(plan, parsed ? parsed : lists, n_all, flags, n);
-    json_decref(parsed);
+    enum headwise_status status = headwise_io_pruned_lists(plan, &lists, &copy);
+    enum headwise_json_kind kind = status ? HEADWISE_JSON_NULL : headwise_io_value_kind(lists);
+    if (kind != HEADWISE_JSON_NOTHING && kind != HEADWISE_JSON_NULL)
+        status = read_list(plan, &lists, n_all, flags, n);
+    free(copy);
     return status;
 }
 

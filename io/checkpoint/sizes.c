@@ -80,6 +80,8 @@ static enum headwise_status ask_heads(struct headwise_io_plan *plan, int64_t *n_
     const struct headwise_checkpoint_options *options = &plan->model->options;
     const char *key = plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY;
     int64_t n_pruned = 0;
+    if (plan->model->has_config)
+        plan->n_heads = plan->part->n_heads;
     enum headwise_status status =
         headwise_io_config_integer(&plan->settings, key, 1, &plan->n_heads);
     if (!status)

@@ -1,111 +1,25 @@
 /* A pruned model's folder: config.json and model.safetensors. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/prune.h"
+#include "checkpoint/writing.h"
 #include "files/error.h"
 #include "headwise-io/file.h"
 
-/* What is written, while it is made. */
-struct writing {
-    headwise_checkpoint *model;
-    const char *folder;
-    char *config_path, *model_path;
-    struct headwise_io_plan before, after;
-    struct headwise_io_changes changes;
-    json_t *config; /* NULL: the model has none */
-    json_t *pruned; /* pruned_heads */
-    char *pruned_text;
-};
-
-static enum headwise_status no_memory(const struct writing *w) {
+static enum headwise_status no_memory(const struct headwise_io_writing *w) {
     return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", w->folder);
 }
 
-/* pruned_heads as it was, with the layer's list anew. */
-static enum headwise_status list_pruned(struct writing *w) {
-    const json_t *old = headwise_io_config_find(&w->before.settings, "pruned_heads", NULL);
-    json_t *list = json_array();
-    char key[48];
-    if (json_is_string(old))
-        w->pruned = json_loads(json_string_value(old), 0, NULL);
-    else
-        w->pruned = json_is_object(old) ? json_deep_copy(old) : json_object();
-    headwise_io_pruned_key(key, &w->after);
-    for (int64_t number = 0, h = 0; number < w->after.heads.n_all; number++) {
-        if (h < w->after.n_heads && w->after.heads.numbers[h] == number)
-            h++;
-        else
-            json_array_append_new(list, json_integer(number));
-    }
-    if (!w->pruned || json_object_set_new(w->pruned, key, list) != 0)
-        return no_memory(w);
-    w->pruned_text = json_dumps(w->pruned, JSON_COMPACT);
-    return w->pruned_text ? HEADWISE_OK : no_memory(w);
+static enum headwise_status save_config(const struct headwise_io_writing *w) {
+    const struct headwise_file_part part = {w->config.text, w->config.size};
+    return w->config.size > 0 ? headwise_file_write(w->config_path, &part, 1) : HEADWISE_OK;
 }
 
-/* Sets the first of several keys to what the caller gave, else to the size that only the shapes
- * told, as they will not any more. */
-static void set_size(json_t *object, const struct writing *w, const char *keys, int64_t given,
-                     int64_t found) {
-    char key[64];
-    snprintf(key, sizeof key, "%.*s", (int)strcspn(keys, "|"), keys);
-    if (given > 0 || !headwise_io_config_has(&w->before.settings, keys))
-        json_object_set_new(object, key, json_integer(given > 0 ? given : found));
-}
-
-static void set_sizes(json_t *object, const struct writing *w) {
-    const struct headwise_io_plan *plan = &w->before;
-    const struct headwise_checkpoint_options *options = &w->model->options;
-    set_size(object, w, plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY,
-             options->n_heads, plan->heads.n_all);
-    if (plan->family->grouped_heads && !plan->family->multi_query_key)
-        set_size(object, w, HEADWISE_IO_KV_HEADS_KEY, options->n_kv_heads, plan->heads.n_all_kv);
-    else if (options->n_kv_heads > 0)
-        set_size(object, w, HEADWISE_IO_KV_HEADS_KEY, options->n_kv_heads, 0);
-    set_size(object, w, "head_dim|d_kv", options->head_dim, plan->head_dim);
-}
-
-/* config.json with what the model was opened with in its place. */
-static enum headwise_status make_config(struct writing *w) {
-    const headwise_checkpoint *model = w->model;
-    const char *section = w->before.part->section, *type = NULL;
-    if (!model->has_config)
-        return HEADWISE_OK;
-    w->config = model->config ? json_deep_copy(model->config) : json_object();
-    if (!w->config || (model->overrides && json_object_update(w->config, model->overrides) != 0))
-        return no_memory(w);
-    json_t *inner = section ? json_object_get(w->config, section) : NULL;
-    inner = json_is_object(inner) ? inner : w->config;
-    set_sizes(inner, w);
-    type = json_string_value(json_object_get(w->config, "model_type"));
-    const struct headwise_io_family *named = type ? headwise_io_family_by_type(type) : NULL;
-    bool is_twin = named && named->twin && strcmp(named->twin, model->family->name) == 0;
-    if (named != model->family && !is_twin) {
-        const char *types = model->family->model_types;
-        json_object_set_new(w->config, "model_type", json_stringn(types, strcspn(types, "|")));
-    }
-    return json_object_set(inner, "pruned_heads", w->pruned) == 0 ? HEADWISE_OK : no_memory(w);
-}
-
-static enum headwise_status write_config(const struct writing *w) {
-    if (!w->config)
-        return HEADWISE_OK;
-    char *text = json_dumps(w->config, JSON_INDENT(2));
-    if (!text)
-        return no_memory(w);
-    const struct headwise_file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
-    enum headwise_status status = headwise_file_write(w->config_path, parts, 2);
-    free(text);
-    return status;
-}
-
-static const struct headwise_file_tensor *changed(const struct writing *w,
+static const struct headwise_file_tensor *changed(const struct headwise_io_writing *w,
                                                   const struct headwise_file_tensor *tensor) {
     for (size_t i = 0; i < w->changes.n; i++) {
         if (w->changes.old[i] == tensor)
@@ -114,62 +28,69 @@ static const struct headwise_file_tensor *changed(const struct writing *w,
     return tensor;
 }
 
-/* Entries of all files, the first one's where a key comes twice, pruned_heads and sizes anew. */
-static enum headwise_status collect_metadata(const struct writing *w, json_t *metadata) {
-    const struct headwise_io_files *files = &w->model->files;
-    for (size_t f = 0; f < files->n_files; f++) {
-        for (size_t i = 0; i < headwise_safetensors_metadata_count(files->files[f]); i++) {
-            const struct headwise_file_metadata *entry =
-                headwise_safetensors_metadata_at(files->files[f], i);
-            if (!json_object_get(metadata, entry->key) &&
-                json_object_set_new(metadata, entry->key, json_string(entry->value)) != 0)
-                return no_memory(w);
-        }
-    }
-    if (!w->model->has_config)
-        set_sizes(metadata, w);
-    return json_object_set_new(metadata, "pruned_heads", json_string(w->pruned_text)) == 0
-               ? HEADWISE_OK
-               : no_memory(w);
+/* Metadata of the new file. */
+struct entries {
+    struct headwise_file_metadata *items;
+    size_t n;
+};
+
+static void set_entry(struct entries *entries, const char *key, const char *value) {
+    size_t i = 0;
+    while (i < entries->n && strcmp(entries->items[i].key, key) != 0)
+        i++;
+    entries->items[i] = (struct headwise_file_metadata){key, value};
+    entries->n += i == entries->n;
 }
 
-static enum headwise_status write_tensors(const struct writing *w, const json_t *metadata) {
+/* Entries of all files, the first one's where a key comes twice, pruned_heads and sizes anew. */
+static enum headwise_status collect_metadata(const struct headwise_io_writing *w,
+                                             struct entries *entries,
+                                             const struct headwise_io_edits *sizes) {
     const struct headwise_io_files *files = &w->model->files;
-    size_t n = 0, n_entries = 0, n_texts = 0;
-    const char *key;
-    json_t *value;
+    struct headwise_io_names names;
+    size_t n = sizes->n + 1;
+    for (size_t f = 0; f < files->n_files; f++)
+        n += headwise_safetensors_metadata_count(files->files[f]);
+    entries->items = calloc(n, sizeof *entries->items);
+    if (!entries->items ||
+        !headwise_io_names_make(&names, entries->items, sizeof *entries->items, n))
+        return no_memory(w);
+    for (size_t f = 0; f < files->n_files; f++) {
+        for (size_t i = 0; i < headwise_safetensors_metadata_count(files->files[f]); i++) {
+            entries->items[entries->n] = *headwise_safetensors_metadata_at(files->files[f], i);
+            uint64_t hash = headwise_io_names_hash(&names, entries->n);
+            entries->n += headwise_io_names_add(&names, entries->n, hash) == entries->n;
+        }
+    }
+    free(names.places);
+    for (size_t i = 0; i < sizes->n; i++)
+        set_entry(entries, sizes->items[i].key, sizes->items[i].value.at);
+    set_entry(entries, "pruned_heads", w->pruned.text);
+    return HEADWISE_OK;
+}
+
+static enum headwise_status write_tensors(const struct headwise_io_writing *w,
+                                          const struct entries *entries) {
+    const struct headwise_io_files *files = &w->model->files;
+    size_t n = 0;
     for (size_t f = 0; f < files->n_files; f++)
         n += headwise_safetensors_count(files->files[f]);
     struct headwise_file_tensor *tensors = calloc(n + 1, sizeof *tensors);
-    struct headwise_file_metadata *entries =
-        calloc(json_object_size(metadata) + 1, sizeof *entries);
-    char(*texts)[24] = calloc(4, sizeof *texts);
-    enum headwise_status status = tensors && entries && texts ? HEADWISE_OK : no_memory(w);
+    if (!tensors)
+        return no_memory(w);
     n = 0;
-    for (size_t f = 0; !status && f < files->n_files; f++) {
+    for (size_t f = 0; f < files->n_files; f++) {
         for (size_t i = 0; i < headwise_safetensors_count(files->files[f]); i++)
             tensors[n++] = *changed(w, headwise_safetensors_at(files->files[f], i));
     }
-    if (!status)
-        json_object_foreach((json_t *)metadata, key, value) {
-            const char *text = json_string_value(value);
-            if (!text) { /* one of three sizes */
-                snprintf(texts[n_texts], sizeof *texts, "%lld",
-                         (long long)json_integer_value(value));
-                text = texts[n_texts++];
-            }
-            entries[n_entries++] = (struct headwise_file_metadata){key, text};
-        }
-    if (!status)
-        status = headwise_safetensors_write(w->model_path, tensors, n, entries, n_entries);
-    free(texts);
-    free(entries);
+    enum headwise_status status =
+        headwise_safetensors_write(w->model_path, tensors, n, entries->items, entries->n);
     free(tensors);
     return status;
 }
 
 /* The folder must hold no model; made tells whether it is new. */
-static enum headwise_status prepare_folder(struct writing *w, bool *made) {
+static enum headwise_status prepare_folder(struct headwise_io_writing *w, bool *made) {
     static const char *const names[] = {"config.json", "model.safetensors",
                                         "model.safetensors.index.json"};
     const char *slash = *w->folder && w->folder[strlen(w->folder) - 1] != '/' ? "/" : "";
@@ -198,25 +119,26 @@ static enum headwise_status prepare_folder(struct writing *w, bool *made) {
 }
 
 /* config.json first: without the tensors there is no model yet. */
-static enum headwise_status write_folder(struct writing *w) {
+static enum headwise_status write_folder(struct headwise_io_writing *w) {
     bool made;
-    json_t *metadata = json_object();
-    enum headwise_status status = metadata ? collect_metadata(w, metadata) : no_memory(w);
-    if (status) {
-        json_decref(metadata);
-        return status;
+    struct entries entries = {NULL, 0};
+    struct headwise_io_edits sizes = {.n = 0};
+    if (!w->model->has_config)
+        headwise_io_edit_sizes(&sizes, w);
+    enum headwise_status status = collect_metadata(w, &entries, &sizes);
+    if (!status) {
+        status = prepare_folder(w, &made);
+        bool is_empty = !status;
+        if (!status)
+            status = save_config(w);
+        if (!status)
+            status = write_tensors(w, &entries);
+        if (status && is_empty)
+            unlink(w->config_path);
+        if (status && made)
+            rmdir(w->folder);
     }
-    status = prepare_folder(w, &made);
-    bool is_empty = !status;
-    if (!status)
-        status = write_config(w);
-    if (!status)
-        status = write_tensors(w, metadata);
-    if (status && is_empty)
-        unlink(w->config_path);
-    if (status && made)
-        rmdir(w->folder);
-    json_decref(metadata);
+    free(entries.items);
     return status;
 }
 
@@ -246,14 +168,16 @@ headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder,
     enum headwise_status status = check_arguments(model, folder, options);
     if (status)
         return status;
-    struct writing w = {.model = model, .folder = folder};
+    struct headwise_io_writing w = {.model = model, .folder = folder};
     status = headwise_io_plan_make(&w.before, model, part, index);
     if (!status)
         status = headwise_io_plan_prune(&w.after, &w.before, options);
     if (!status)
-        status = list_pruned(&w);
+        status = headwise_io_files_require_all(&model->files);
     if (!status)
-        status = make_config(&w);
+        status = headwise_io_write_pruned_heads(&w);
+    if (!status)
+        status = headwise_io_write_config(&w);
     if (!status)
         status = headwise_io_change_tensors(&w.changes, &w.before, &w.after, options);
     if (!status)
@@ -261,9 +185,9 @@ headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder,
     headwise_io_changes_free(&w.changes);
     headwise_io_heads_free(&w.before.heads);
     headwise_io_heads_free(&w.after.heads);
-    json_decref(w.config);
-    json_decref(w.pruned);
-    free(w.pruned_text);
+    free(w.pruned.text);
+    free(w.rope.text);
+    free(w.config.text);
     free(w.config_path);
     free(w.model_path);
     return status;

@@ -34,7 +34,8 @@ static enum headwise_status read_dtype(struct entry *entry) {
                                                                 : sizeof entry->unusable.dtype - 1;
     memcpy(name, text.raw.at, n);
     name[n] = '\0';
-    if (!headwise_io_dtype_from_name(&entry->tensor->dtype, name)) {
+    if (!headwise_io_dtype_from_name(&entry->tensor->dtype, name) &&
+        entry->unusable.problem != HEADWISE_IO_BAD_NAME) {
         entry->is_unusable = true;
         entry->unusable.problem = HEADWISE_IO_BAD_DTYPE;
     }

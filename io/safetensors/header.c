@@ -136,9 +136,10 @@ static enum headwise_status read_entries(struct headwise_safetensors *file) {
     return headwise_json_end(&json) ? HEADWISE_OK : headwise_io_fail_json(file, &json);
 }
 
-/* Enters the names; those that come twice cannot be used. */
+/* Enters the names that a C string can hold; those that come twice cannot be used. */
 static enum headwise_status enter_names(struct headwise_safetensors *file) {
     enum { AHEAD = 16 };
+    size_t n_noted = file->n_unusable, u = 0; /* in the order of the entries */
     uint64_t hashes[AHEAD];
     enum headwise_status status = HEADWISE_OK;
     if (!headwise_io_names_make(&file->names, file->entries, sizeof *file->entries,
@@ -147,9 +148,15 @@ static enum headwise_status enter_names(struct headwise_safetensors *file) {
     for (size_t i = 0; i < AHEAD && i < file->n_entries; i++)
         hashes[i] = headwise_io_names_hash(&file->names, i);
     for (size_t i = 0; !status && i < file->n_entries; i++) {
-        size_t first = headwise_io_names_add(&file->names, i, hashes[i % AHEAD]);
+        uint64_t hash = hashes[i % AHEAD];
         if (i + AHEAD < file->n_entries)
             hashes[i % AHEAD] = headwise_io_names_hash(&file->names, i + AHEAD);
+        while (u < n_noted && file->unusable[u].entry < i)
+            u++;
+        if (u < n_noted && file->unusable[u].entry == i &&
+            file->unusable[u].problem == HEADWISE_IO_BAD_NAME)
+            continue;
+        size_t first = headwise_io_names_add(&file->names, i, hash);
         struct headwise_io_unusable twice = {.entry = (uint32_t)first,
                                              .problem = HEADWISE_IO_TWICE};
         if (first == i)

@@ -1,4 +1,5 @@
 """Checkpoints with one thing wrong each. The reader's test says what it must answer."""
+import json
 import os
 import struct
 
@@ -82,7 +83,7 @@ def write_indexes(root):
     def index(folder, weight_map):
         write_json(os.path.join(folder, "model.safetensors.index.json"), weight_map)
 
-    first = "model-00001-of-00004.safetensors"
+    first, second = "model-00001-of-00004.safetensors", "model-00002-of-00004.safetensors"
     folder, names = sharded("bad_index_objects")
     index(folder, {"weight_map": {name: {"file": first} for name in names}})
     folder, names = sharded("bad_index_file")
@@ -95,7 +96,8 @@ def write_indexes(root):
     index(folder, {"metadata": {}})
     folder, names = sharded("bad_index_json")
     with open(os.path.join(folder, "model.safetensors.index.json"), "w", encoding="utf-8") as file:
-        file.write('{"weight_map": {"a": "b", "a": "c"}}')
+        file.write('{"weight_map": {"%sq_proj.weight": "%s", %s' % (STEM, second, json.dumps({
+            name: first for name in names})[1:]) + "}")
 
 
 def write_others(root):
