@@ -65,7 +65,7 @@ static enum headwise_status ask_window(const struct headwise_io_plan *plan, int6
                   ? 0
                   : plan->family->window;
     enum headwise_status status = headwise_io_config_bool(settings, "use_sliding_window", &used);
-    if (!status && !used) /* then 0 and -1 are a way to say none */
+    if (!status && !used && !is_optional) /* then 0 and -1 are a way to say none */
         status = headwise_io_config_integer(settings, "sliding_window", INT64_MIN, &given);
     if (!status && !used && (is_optional || given < 1)) {
         *window = 0;

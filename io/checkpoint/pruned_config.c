@@ -121,6 +121,12 @@ static enum headwise_status edit_rope(struct headwise_io_edits *edits,
     headwise_io_edit(&inside, "rope_theta", theta);
     headwise_io_edit(&inside, "partial_rotary_factor", factor);
     bool is_none = has[0] && objects[0].size == 0;
+    struct headwise_io_source over_rope = {"", objects[0]}, file_rope = {"", objects[1]};
+    headwise_io_value type = headwise_io_source_find(&over_rope, "rope_type|type");
+    if (type.size == 0 && !is_none)
+        type = headwise_io_source_find(&file_rope, "rope_type|type");
+    headwise_io_edit(&inside, "rope_type", type);
+    headwise_io_edit(&inside, "type", none);
     headwise_io_write_object(&w->rope, is_none ? none : objects[1], objects[0], &inside, 0);
     for (int i = 0; i < 5; i++)
         headwise_io_edit(edits, keys[i], none);

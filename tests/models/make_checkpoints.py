@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True  # the sources may be read-only
 import broken  # noqa: E402
 import decoders  # noqa: E402
 import encoders  # noqa: E402
+import forms  # noqa: E402
 import known  # noqa: E402
 
 
@@ -24,6 +25,7 @@ def main(folder):
     for case in good + known.cases():
         case.save(folder)
     broken.write(folder)
+    forms.write(folder)
     with open(folder + "/cases.txt", "w", encoding="utf-8") as file:
         file.write("".join(case.name + "\n" for case in good))
 
