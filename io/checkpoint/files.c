@@ -81,7 +81,7 @@ static enum headwise_status locate(struct headwise_io_files *files, const char *
     }
     if (!status && files->folder) {
         files->name = headwise_io_join(files->folder, name);
-        files->config = headwise_io_join(files->folder, "config.json");
+        files->config = files->name ? headwise_io_join(files->folder, "config.json") : NULL;
     }
     if (!status && !files->config)
         status = HEADWISE_ERR_NO_MEMORY;

@@ -17,6 +17,8 @@
 
 static enum headwise_status fail_system(const struct headwise_io_replace *replace,
                                         const char *problem) {
+    if (errno == ENOMEM)
+        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", replace->path);
     return headwise_io_fail(HEADWISE_ERR_IO, "%s: %s: %s", replace->path, problem, strerror(errno));
 }
 
