@@ -58,7 +58,10 @@ struct headwise_checkpoint_options {
     const char *config;
 
     /* JSON object whose keys come before those of config.json, as in "{\"rope_theta\": 500000}".
-     * In the nested form of a model of several parts too: {"text_config": {...}}. */
+     * In the nested form of a model of several parts too: {"text_config": {...}}. Rope settings may
+     * be given in the form before or since version 5 of the transformers library (rope_scaling,
+     * rope_theta, rotary_emb_base, rotary_pct; rope_parameters), whichever the file has: each
+     * source is brought to one form first. null as rope_scaling or rope_parameters: no scaling. */
     const char *overrides;
 
     /* Shapes alone do not tell how a width divides into heads. 0: from config.json, overrides or
@@ -84,16 +87,27 @@ struct headwise_checkpoint_options {
 typedef struct headwise_checkpoint headwise_checkpoint;
 
 /* Opens the model at path and stores it in *model. path is a folder with config.json and
- * model.safetensors or model.safetensors.index.json and its shards; or one safetensors file; or an
- * index file. Headers are checked and the family is found; weights are read when a layer is made.
- * options may be NULL: all default.
+ * model.safetensors.index.json and its shards, or model.safetensors (where a folder has both, the
+ * index counts); or one safetensors file; or an index file. Headers are checked and the family is
+ * found: by model_type, else by the first of architectures that is known ("MistralForCausalLM"),
+ * else by the names of tensors. Names may have "module.", "_orig_mod.", "base_model.model." and
+ * "language_model." in front, as training scripts leave them; the functions below take names
+ * without them. Weights are read when a layer is made.
  *
- * HEADWISE_ERR_IO: a file cannot be opened or mapped. HEADWISE_ERR_FORMAT: a file is malformed, has
- * no model_type that is known, an index names something else than a plain file name, a tensor lies
- * in another shard than the index says, a tensor is in two shards, no tensor belongs to a layer of
- * the family. HEADWISE_ERR_INVALID: an argument is NULL, an option is out of range, overrides is no
- * JSON object, family is not known. HEADWISE_ERR_NO_MEMORY. On failure *model is unchanged and
- * headwise_io_last_error() says what was found where and what was expected.
+ * What nobody needs does not matter: values of config.json of any kind under keys that are not
+ * asked for, tensors that cannot be used (headwise_safetensors_require() says which those are),
+ * entries of an index that are in no file, in another one or in two, and shards that cannot be
+ * opened, as long as one can. What is needed and cannot be used is an error of the function that
+ * needs it, which names file, key or tensor, and value. Of a repeated key the last value counts.
+ *
+ * Limits: config.json 8,000,000 bytes, an index 200,000,000 bytes, 512 levels in both.
+ *
+ * HEADWISE_ERR_IO: a file cannot be opened, read or mapped. HEADWISE_ERR_FORMAT: a file is
+ * malformed, has no model_type or architectures that is known, an index names something else than a
+ * plain file name, no tensor belongs to a layer of the family. HEADWISE_ERR_INVALID: an argument is
+ * NULL, an option is out of range, overrides is no JSON object, family is not known.
+ * HEADWISE_ERR_NO_MEMORY. On failure *model is unchanged and headwise_io_last_error() says what was
+ * found where and what was expected.
  *
  * A model is used by one thread at a time. */
 HEADWISE_API enum headwise_status
@@ -184,9 +198,11 @@ HEADWISE_API bool headwise_checkpoint_layer_is_cross(const headwise_checkpoint_l
  *
  * HEADWISE_ERR_INVALID: an argument is NULL, no such part or layer, a number names no head of the
  * layer or comes twice, merge_into names a head that is not there or goes too, no head would stay.
- * HEADWISE_ERR_FORMAT as in headwise_checkpoint_layer_create(). HEADWISE_ERR_IO: the folder holds a
- * model or cannot be made, a file cannot be written. HEADWISE_ERR_NO_MEMORY (one copy of the
- * layer's tensors). On failure there is no model in the folder. */
+ * Rope settings that were overridden, or that the file has in both forms, are written as one
+ * rope_parameters. HEADWISE_ERR_FORMAT as in headwise_checkpoint_layer_create(), or the files have
+ * something that cannot be copied: a tensor or metadata that cannot be used. HEADWISE_ERR_IO: the
+ * folder holds a model or cannot be made, a file cannot be written. HEADWISE_ERR_NO_MEMORY (one
+ * copy of the layer's tensors). On failure there is no model in the folder. */
 HEADWISE_API enum headwise_status
 headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder, const char *part,
                                  int64_t index, const struct headwise_prune_options *options);

@@ -20,8 +20,8 @@ struct headwise_file_part {
  * exists and is no regular file is written to directly.
  * HEADWISE_ERR_INVALID: path or parts is NULL (parts may be where n_parts is 0), or a part's data
  * is NULL and its size not 0; nothing was written. HEADWISE_ERR_IO: no file could be made, written
- * or renamed; nothing is left behind. headwise_io_last_error() names the path and the problem. Any
- * number of threads may write different files. */
+ * or renamed; nothing is left behind. HEADWISE_ERR_NO_MEMORY. headwise_io_last_error() names the
+ * path and the problem. Any number of threads may write different files. */
 HEADWISE_API enum headwise_status
 headwise_file_write(const char *path, const struct headwise_file_part *parts, size_t n_parts);
 

@@ -1,3 +1,4 @@
+/* The table of families. */
 #include "checkpoint/family.h"
 
 #include <stdio.h>

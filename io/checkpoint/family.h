@@ -1,6 +1,6 @@
 /* The families: what their tensors are called, how they lie, and which numbers of config.json their
  * attention uses. Everything that differs between families is a row of a table; the code that reads
- * the rows is in the other model_*.c. */
+ * the rows is in the other files. */
 #ifndef HEADWISE_IO_CHECKPOINT_FAMILY_H
 #define HEADWISE_IO_CHECKPOINT_FAMILY_H
 

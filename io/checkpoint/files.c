@@ -1,17 +1,11 @@
-/* Finding the files of a checkpoint, and tensors in them. */
-#define _POSIX_C_SOURCE 200809L
+/* Tensors of a checkpoint by name, in a file or in the shards of an index. */
 #include "checkpoint/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "files/error.h"
-
-#define SINGLE "model.safetensors"
-#define INDEX "model.safetensors.index.json"
 
 char *headwise_io_join(const char *head, const char *tail) {
     size_t n_head = strlen(head), n_tail = strlen(tail);
@@ -23,11 +17,6 @@ char *headwise_io_join(const char *head, const char *tail) {
     memcpy(joined, head, n_head);
     memcpy(joined + n_head, tail, n_tail + 1);
     return joined;
-}
-
-static bool ends_with(const char *text, const char *end) {
-    size_t n_text = strlen(text), n_end = strlen(end);
-    return n_text >= n_end && strcmp(text + n_text - n_end, end) == 0;
 }
 
 enum headwise_status headwise_io_files_add(struct headwise_io_files *files, const char *name) {
@@ -45,62 +34,6 @@ enum headwise_status headwise_io_files_add(struct headwise_io_files *files, cons
     free(path);
     files->n_files += !status;
     return status;
-}
-
-/* Sets *name to the folder's index, which also counts where a single file lies beside it, or file.
- */
-static enum headwise_status choose(struct headwise_io_files *files, const char *folder,
-                                   const char **name) {
-    static const char *const names[] = {INDEX, SINGLE};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = headwise_io_join(files->folder, names[i]);
-        bool exists = path && access(path, F_OK) == 0;
-        free(path);
-        if (!path)
-            return HEADWISE_ERR_NO_MEMORY;
-        if (exists) {
-            *name = names[i];
-            return HEADWISE_OK;
-        }
-    }
-    return headwise_io_fail(HEADWISE_ERR_IO, "%s: has neither " SINGLE " nor " INDEX, folder);
-}
-
-/* Sets folder, name and config. */
-static enum headwise_status locate(struct headwise_io_files *files, const char *path,
-                                   bool is_folder) {
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    enum headwise_status status = HEADWISE_OK;
-    if (is_folder) {
-        files->folder = headwise_io_join(path, *path && !ends_with(path, "/") ? "/" : "");
-        status = files->folder ? choose(files, path, &name) : HEADWISE_ERR_NO_MEMORY;
-    } else {
-        files->folder = headwise_io_join("", path);
-        if (files->folder)
-            files->folder[name - path] = '\0';
-    }
-    if (!status && files->folder) {
-        files->name = headwise_io_join(files->folder, name);
-        files->config = files->name ? headwise_io_join(files->folder, "config.json") : NULL;
-    }
-    if (!status && !files->config)
-        status = HEADWISE_ERR_NO_MEMORY;
-    if (!status && access(files->config, F_OK) != 0) {
-        free(files->config);
-        files->config = NULL;
-    }
-    return status;
-}
-
-enum headwise_status headwise_io_files_open(struct headwise_io_files *files, const char *path) {
-    struct stat info;
-    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    enum headwise_status status = locate(files, path, is_folder);
-    if (status)
-        return status;
-    return ends_with(files->name, ".json")
-               ? headwise_io_files_open_index(files)
-               : headwise_io_files_add(files, files->name + strlen(files->folder));
 }
 
 void headwise_io_files_close(struct headwise_io_files *files) {
@@ -164,6 +97,48 @@ struct headwise_io_tensor headwise_io_files_find(const struct headwise_io_files 
     return find_whole(files, *files->prefix && write_whole(whole, files, name) ? whole : name);
 }
 
+const char *headwise_io_files_shard(const struct headwise_io_files *files, int32_t file) {
+    return files->files[file]->path + strlen(files->folder);
+}
+
+/* Whether the shard of a tensor was opened. */
+static bool is_open(const struct headwise_io_files *files, const char *shard) {
+    for (size_t f = 0; f < files->n_files; f++) {
+        if (strcmp(headwise_io_files_shard(files, (int32_t)f), shard) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum headwise_status fail_located(const struct headwise_io_files *files,
+                                         const struct headwise_io_located *located) {
+    size_t index;
+    const headwise_safetensors *file = located->file < 0 ? NULL : files->files[located->file];
+    if (located->other >= 0)
+        return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                                "%s: tensor \"%s\": is in %s too, expected in one file",
+                                files->files[located->other]->path, located->name, file->path);
+    if (located->is_disputed)
+        return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                                "%s: weight_map: tensor \"%s\": comes twice, in different files",
+                                files->name, located->name);
+    if (file && located->is_misplaced)
+        return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                                "%s: weight_map: tensor \"%s\": found in %s, expected in %s",
+                                files->name, located->name, file->path, located->shard);
+    if (!file && !is_open(files, located->shard))
+        return headwise_io_fail(HEADWISE_ERR_IO,
+                                "%s: weight_map: tensor \"%s\": expected in %s, which cannot be "
+                                "opened",
+                                files->name, located->name, located->shard);
+    if (!file)
+        return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                                "%s: weight_map: tensor \"%s\": found in no file, expected in %s",
+                                files->name, located->name, located->shard);
+    headwise_io_names_find(&file->names, located->name, &index);
+    return headwise_io_fail_unusable(file, index);
+}
+
 enum headwise_status headwise_io_files_fail(const struct headwise_io_files *files,
                                             const char *name) {
     const struct headwise_file_tensor *tensor;
@@ -174,7 +149,7 @@ enum headwise_status headwise_io_files_fail(const struct headwise_io_files *file
     if (!files->located)
         return headwise_safetensors_require(&tensor, files->files[0], name);
     if (headwise_io_names_find(&files->names, name, &index))
-        return headwise_io_files_fail_located(files, &files->located[index]);
+        return fail_located(files, &files->located[index]);
     return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing", files->name,
                             name);
 }
@@ -192,7 +167,7 @@ enum headwise_status headwise_io_files_require_all(const struct headwise_io_file
     }
     for (size_t i = 0; i < files->n_located; i++) {
         if (!find_whole(files, files->located[i].name).tensor)
-            return headwise_io_files_fail_located(files, &files->located[i]);
+            return fail_located(files, &files->located[i]);
     }
     return HEADWISE_OK;
 }

@@ -40,15 +40,20 @@ struct headwise_io_tensor {
     bool is_there;                             /* the files, or their index, know the name */
 };
 
-/* Opens everything at path, which is a folder, an index (*.json) or one file. *files is zero at the
- * start, but for copied. On failure what was opened is left for _close. */
+/* locate.c: opens everything at path, which is a folder, an index (*.json) or one file. *files is
+ * zero at the start, but for copied. On failure what was opened is left for _close. */
 enum headwise_status headwise_io_files_open(struct headwise_io_files *files, const char *path);
 
 void headwise_io_files_close(struct headwise_io_files *files);
 
 /* index.c: opens the shards of an index. */
 enum headwise_status headwise_io_files_open_index(struct headwise_io_files *files);
+
+/* Opens a file of the folder. */
 enum headwise_status headwise_io_files_add(struct headwise_io_files *files, const char *name);
+
+/* The name of file number file in the folder. */
+const char *headwise_io_files_shard(const struct headwise_io_files *files, int32_t file);
 
 /* Names that the files know: their number; number index behind the prefix, NULL where it has
  * another one. */
@@ -61,10 +66,6 @@ struct headwise_io_tensor headwise_io_files_find(const struct headwise_io_files 
 /* Fails with why a tensor that is there, or is not, cannot be used. */
 enum headwise_status headwise_io_files_fail(const struct headwise_io_files *files,
                                             const char *name);
-
-/* index.c: the same for a name that an index has. */
-enum headwise_status headwise_io_files_fail_located(const struct headwise_io_files *files,
-                                                    const struct headwise_io_located *located);
 
 /* HEADWISE_OK where every tensor and text of the files can be used, so that they can be copied. */
 enum headwise_status headwise_io_files_require_all(const struct headwise_io_files *files);

@@ -106,10 +106,6 @@ static enum headwise_status enter_names(struct headwise_io_files *files) {
     return HEADWISE_OK;
 }
 
-static const char *shard_of(const struct headwise_io_files *files, int32_t file) {
-    return files->files[file]->path + strlen(files->folder);
-}
-
 /* Enters what shard number f has. */
 static void enter_shard(struct headwise_io_files *files, int32_t f) {
     const headwise_safetensors *file = files->files[f];
@@ -126,7 +122,7 @@ static void enter_shard(struct headwise_io_files *files, int32_t f) {
             located->other = f;
         else
             located->file = f;
-        if (located->shard && strcmp(located->shard, shard_of(files, f)) != 0)
+        if (located->shard && strcmp(located->shard, headwise_io_files_shard(files, f)) != 0)
             located->is_misplaced = true;
     }
 }
@@ -181,42 +177,4 @@ enum headwise_status headwise_io_files_open_index(struct headwise_io_files *file
     for (size_t f = 0; !status && f < files->n_files; f++)
         enter_shard(files, (int32_t)f);
     return status;
-}
-
-/* Whether the shard of a tensor was opened. */
-static bool is_open(const struct headwise_io_files *files, const char *shard) {
-    for (size_t f = 0; f < files->n_files; f++) {
-        if (strcmp(shard_of(files, (int32_t)f), shard) == 0)
-            return true;
-    }
-    return false;
-}
-
-enum headwise_status headwise_io_files_fail_located(const struct headwise_io_files *files,
-                                                    const struct headwise_io_located *located) {
-    size_t index;
-    const headwise_safetensors *file = located->file < 0 ? NULL : files->files[located->file];
-    if (located->other >= 0)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: tensor \"%s\": is in %s too, expected in one file",
-                                files->files[located->other]->path, located->name, file->path);
-    if (located->is_disputed)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: weight_map: tensor \"%s\": comes twice, in different files",
-                                files->name, located->name);
-    if (file && located->is_misplaced)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: weight_map: tensor \"%s\": found in %s, expected in %s",
-                                files->name, located->name, file->path, located->shard);
-    if (!file && !is_open(files, located->shard))
-        return headwise_io_fail(HEADWISE_ERR_IO,
-                                "%s: weight_map: tensor \"%s\": expected in %s, which cannot be "
-                                "opened",
-                                files->name, located->name, located->shard);
-    if (!file)
-        return headwise_io_fail(HEADWISE_ERR_FORMAT,
-                                "%s: weight_map: tensor \"%s\": found in no file, expected in %s",
-                                files->name, located->name, located->shard);
-    headwise_io_names_find(&file->names, located->name, &index);
-    return headwise_io_fail_unusable(file, index);
 }

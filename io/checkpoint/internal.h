@@ -7,7 +7,7 @@
 #include "checkpoint/files.h"
 #include "headwise-io/checkpoint.h"
 
-/* Rotary tables made so far; model_rotary.h. */
+/* Rotary tables made so far; rotary.h. */
 typedef struct headwise_io_tables headwise_io_tables;
 
 struct headwise_checkpoint {
@@ -25,7 +25,7 @@ struct headwise_checkpoint {
 /* Longest tensor name that the tables can make, with its end. */
 enum { HEADWISE_IO_NAME = 160 };
 
-/* Which of a layer's heads are left; model_pruned.c. NULL in a layer that has lost none. */
+/* Which of a layer's heads are left; pruned.c. NULL in a layer that has lost none. */
 struct headwise_io_heads {
     int64_t n_all, n_all_kv; /* before pruning */
     int64_t *numbers;        /* [n_heads], increasing */
@@ -42,21 +42,21 @@ struct headwise_io_plan {
     int64_t index;
     struct headwise_io_config settings; /* of the part */
 
-    /* model_names.c; tensor is NULL where there is none */
+    /* names.c; tensor is NULL where there is none */
     char stem[HEADWISE_IO_NAME]; /* prefix and stem */
     char prefix[HEADWISE_IO_NAME];
     struct headwise_io_tensor w[4], b[4]; /* q, k, v, o; fused: the same tensor more than once */
     struct headwise_io_tensor q_norm, k_norm, q_norm_bias, k_norm_bias, sinks;
 
-    /* model_sizes.c */
+    /* sizes.c */
     int64_t n_heads, n_kv_heads, head_dim, d_model, d_memory, d_out;
     struct headwise_io_heads heads; /* those that n_heads counts */
 
-    /* model_options.c */
+    /* options.c */
     bool sliding; /* the layer has a window */
 };
 
-/* model_parts.c: part number index of those with tensors in the files; the one called name (NULL:
+/* parts.c: part number index of those with tensors in the files; the one called name (NULL:
  * the first); NULL where there is none. Its settings. */
 const struct headwise_io_part *headwise_io_part_at(const headwise_checkpoint *model, size_t index);
 const struct headwise_io_part *headwise_io_part_called(const headwise_checkpoint *model,
@@ -67,7 +67,7 @@ struct headwise_io_config headwise_io_part_settings(const headwise_checkpoint *m
 /* Changes a family for its twin where the shapes are the twin's. */
 void headwise_io_settle_twin(headwise_checkpoint *model);
 
-/* model_names.c: prefix + stem of a layer; whether any tensor of the files begins so. */
+/* names.c: prefix + stem of a layer; whether any tensor of the files begins so. */
 void headwise_io_stem(char stem[HEADWISE_IO_NAME], const char *prefix, int prefix_length,
                       const struct headwise_io_part *part, int64_t index);
 bool headwise_io_has_stem(const headwise_checkpoint *model, const char *stem);
@@ -84,7 +84,7 @@ enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoin
 /* The family by the names of the tensors; NULL: none fits. */
 const struct headwise_io_family *headwise_io_family_by_names(const headwise_checkpoint *model);
 
-/* model_sizes.c: sets the sizes from options, config.json and shapes, and checks every shape. */
+/* sizes.c: sets the sizes from options, config.json and shapes, and checks every shape. */
 enum headwise_status headwise_io_plan_sizes(struct headwise_io_plan *plan);
 
 /* Fails with the tensor's name, the shape found and the shape expected. */
@@ -97,7 +97,7 @@ enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *model,
 enum headwise_status headwise_io_pruned_lists(const struct headwise_io_plan *plan,
                                               struct headwise_json_slice *lists, char **copy);
 
-/* model_pruned.c: the heads that pruned_heads in config.json or the metadata takes from the layer:
+/* pruned.c: the heads that pruned_heads in config.json or the metadata takes from the layer:
  * *n of them; *flags [n_all] is new and true for each, or NULL where there are none. */
 enum headwise_status headwise_io_pruned_flags(const struct headwise_io_plan *plan, int64_t n_all,
                                               bool **flags, int64_t *n);
@@ -112,16 +112,16 @@ void headwise_io_heads_free(struct headwise_io_heads *heads);
  * family's first: "3", "cross.0". */
 void headwise_io_pruned_key(char key[48], const struct headwise_io_plan *plan);
 
-/* model_layer.c: part, names and sizes of a layer. Free plan->heads, also after a failure. */
+/* layer.c: part, names and sizes of a layer. Free plan->heads, also after a failure. */
 enum headwise_status headwise_io_plan_make(struct headwise_io_plan *plan,
                                            headwise_checkpoint *model, const char *part,
                                            int64_t index);
 
-/* model_weights.c: the first row of head h's head_dim rows of matrix m (0 q, 1 k, 2 v) in its
+/* weights.c: the first row of head h's head_dim rows of matrix m (0 q, 1 k, 2 v) in its
  * tensor. */
 int64_t headwise_io_first_row(const struct headwise_io_plan *plan, int m, int64_t h);
 
-/* model_weights.c: contiguous [out][in] matrices and f32 biases of the layer, to be freed. */
+/* weights.c: contiguous [out][in] matrices and f32 biases of the layer, to be freed. */
 struct headwise_io_weights {
     enum headwise_dtype dtype; /* of all four */
     void *w[4];

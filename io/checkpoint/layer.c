@@ -1,3 +1,4 @@
+/* Making a layer: its plan, its weights, its options. */
 #include "checkpoint/layer.h"
 
 #include <inttypes.h>

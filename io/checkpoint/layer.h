@@ -15,14 +15,14 @@ struct headwise_checkpoint_layer {
     headwise_io_tables *tables;       /* what mha points to: held */
 };
 
-/* model_options.c: scale, softcap, causal mask and window into options; sets plan->sliding. */
+/* options.c: scale, softcap, causal mask and window into options; sets plan->sliding. */
 enum headwise_status headwise_io_plan_options(struct headwise_io_plan *plan,
                                               struct headwise_attention_options *options);
 
-/* model_biases.c: whether the layer has ALiBi. */
+/* biases.c: whether the layer has ALiBi. */
 enum headwise_status headwise_io_plan_has_alibi(const struct headwise_io_plan *plan, bool *alibi);
 
-/* model_biases.c: sinks, ALiBi slopes, T5's table into the layer and its options, whose scale is
+/* biases.c: sinks, ALiBi slopes, T5's table into the layer and its options, whose scale is
  * set. */
 enum headwise_status headwise_io_plan_biases(const struct headwise_io_plan *plan,
                                              struct headwise_checkpoint_layer *layer);

@@ -75,10 +75,11 @@ void headwise_io_settle_twin(headwise_checkpoint *model) {
         char stem[HEADWISE_IO_NAME];
         headwise_io_stem(stem, at, length, part, 0);
         snprintf(name, sizeof name, "%s%s.weight", stem, part->q);
-        const struct headwise_file_tensor *tensor = headwise_checkpoint_tensor(model, name);
+        const struct headwise_file_tensor *tensor =
+            headwise_io_files_find(&model->files, name).tensor;
         snprintf(name, sizeof name, "%s%s.weight", stem, part->o);
         if (tensor && tensor->rank == 2 &&
-            is_out_in(tensor, headwise_checkpoint_tensor(model, name)))
+            is_out_in(tensor, headwise_io_files_find(&model->files, name).tensor))
             model->family = headwise_io_family_by_name(model->family->twin);
         if (tensor)
             return;

@@ -1,3 +1,4 @@
+/* The text behind headwise_io_last_error(). */
 #include "files/error.h"
 
 #include <stdarg.h>

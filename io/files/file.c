@@ -1,3 +1,4 @@
+/* Writing any file whole. */
 #include "headwise-io/file.h"
 
 #include "files/error.h"

@@ -52,16 +52,16 @@ enum headwise_status headwise_io_parse_entry(struct headwise_safetensors *file,
                                              struct headwise_json_reader *json,
                                              const struct headwise_json_text *name);
 
-/* header.c: a copy with a NUL at its end; NULL, and the error text set, where memory runs out. */
+/* keep.c: a copy with a NUL at its end; NULL, and the error text set, where memory runs out. */
 char *headwise_io_keep_text(struct headwise_safetensors *file,
                             const struct headwise_json_text *text);
 
-/* header.c: the reader's error. */
+/* keep.c: the reader's error. */
 enum headwise_status headwise_io_fail_json(const struct headwise_safetensors *file,
                                            const struct headwise_json_reader *json);
 
-/* Room for one more item at the end of an array of n; false, and the error text set, without
- * memory. */
+/* keep.c: room for one more item at the end of an array of n; false, and the error text set,
+ * without memory. */
 bool headwise_io_make_room(const struct headwise_safetensors *file, void *items, size_t item_bytes,
                            size_t n, size_t *n_room);
 
