@@ -44,10 +44,10 @@ static const struct headwise_io_family *family_of_class(const char *name) {
     return NULL;
 }
 
-enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoint *model,
+enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoint *checkpoint,
                                                         const struct headwise_io_family **family) {
     static const char key[] = "architectures";
-    headwise_io_value value = headwise_io_config_find(&model->settings, key);
+    headwise_io_value value = headwise_io_config_find(&checkpoint->settings, key);
     struct headwise_json_reader json;
     struct headwise_json_text text;
     enum headwise_json_kind kind = headwise_io_value_kind(value);
@@ -68,7 +68,7 @@ enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoin
             return HEADWISE_OK;
     }
     return any || json.error
-               ? headwise_io_config_fail(&model->settings, key,
+               ? headwise_io_config_fail(&checkpoint->settings, key,
                                          "the class of a known family, or model_type to be given")
                : HEADWISE_OK;
 }

@@ -9,7 +9,7 @@
 
 static enum headwise_status no_memory(const struct headwise_io_plan *plan) {
     return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
-                            headwise_io_files_path(&plan->model->files, NULL));
+                            headwise_io_files_path(&plan->checkpoint->files, NULL));
 }
 
 static enum headwise_status add_sinks(const struct headwise_io_plan *plan,
@@ -42,20 +42,20 @@ static enum headwise_status find_table(const struct headwise_io_plan *plan,
     char name[2 * HEADWISE_IO_NAME];
     int64_t n_buckets = 32;
     snprintf(name, sizeof name, "%s%s", plan->prefix, plan->part->relative);
-    *table = headwise_io_files_find(&plan->model->files, name);
+    *table = headwise_io_files_find(&plan->checkpoint->files, name);
     if (!table->tensor && table->is_there)
-        return headwise_io_files_fail(&plan->model->files, name);
+        return headwise_io_files_fail(&plan->checkpoint->files, name);
     if (!table->tensor)
         return headwise_io_fail(
             HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": is missing, expected for all layers of the %s",
-            headwise_io_files_path(&plan->model->files, NULL), name, plan->part->name);
-    if (!plan->model->has_config && table->tensor->rank > 0)
+            headwise_io_files_path(&plan->checkpoint->files, NULL), name, plan->part->name);
+    if (!plan->checkpoint->has_config && table->tensor->rank > 0)
         n_buckets = table->tensor->shape[0];
     enum headwise_status status = headwise_io_config_integer(
         &plan->settings, "relative_attention_num_buckets", 1, &n_buckets);
     int64_t shape[2] = {n_buckets, plan->heads.n_all};
     return status ? status
-                  : headwise_io_expect_shape(plan->model, table, 2, shape, "buckets, heads");
+                  : headwise_io_expect_shape(plan->checkpoint, table, 2, shape, "buckets, heads");
 }
 
 /* Of T5's distances, whose table has an entry for each; the models have 128. */
@@ -83,7 +83,7 @@ static enum headwise_status add_relative(const struct headwise_io_plan *plan,
     if (!status && headwise_t5_bias(layer->relative, values, table.tensor->shape[0],
                                     plan->heads.n_all, !plan->part->causal, reach))
         status = headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": %s",
-                                  headwise_io_files_path(&plan->model->files, &table),
+                                  headwise_io_files_path(&plan->checkpoint->files, &table),
                                   table.tensor->name, headwise_last_error());
     for (int64_t h = 0; !status && plan->heads.numbers && h < plan->n_heads; h++)
         memmove(layer->relative + (size_t)h * columns,

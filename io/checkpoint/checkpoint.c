@@ -51,9 +51,9 @@ static enum headwise_status check_options(const struct headwise_checkpoint_optio
 enum { MOST_CONFIG_BYTES = 8000000 };
 
 /* The metadata of a single file as a JSON object of texts. */
-static enum headwise_status read_metadata(headwise_checkpoint *model,
+static enum headwise_status read_metadata(headwise_checkpoint *checkpoint,
                                           struct headwise_json_slice *object) {
-    const headwise_safetensors *file = model->files.files[0];
+    const headwise_safetensors *file = checkpoint->files.files[0];
     struct headwise_json_writer json = {0};
     headwise_json_write_raw(&json, "{");
     for (size_t i = 0; i < headwise_safetensors_metadata_count(file); i++) {
@@ -64,57 +64,57 @@ static enum headwise_status read_metadata(headwise_checkpoint *model,
         headwise_json_write_text(&json, entry->value);
     }
     headwise_json_write_raw(&json, "}");
-    model->metadata = json.text;
+    checkpoint->metadata = json.text;
     *object = (struct headwise_json_slice){json.text, json.size};
-    return json.is_out_of_memory
-               ? headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name)
-               : HEADWISE_OK;
+    return json.is_out_of_memory ? headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
+                                                    checkpoint->files.name)
+                                 : HEADWISE_OK;
 }
 
 /* Keeps the overrides, an argument and no file. */
-static enum headwise_status read_overrides(headwise_checkpoint *model, const char *overrides,
+static enum headwise_status read_overrides(headwise_checkpoint *checkpoint, const char *overrides,
                                            struct headwise_json_slice *object) {
     if (!overrides)
         return HEADWISE_OK;
-    model->overrides = headwise_io_join("", overrides);
-    if (!model->overrides)
+    checkpoint->overrides = headwise_io_join("", overrides);
+    if (!checkpoint->overrides)
         return HEADWISE_ERR_NO_MEMORY;
-    return headwise_io_json_object(object, model->overrides, strlen(overrides), "overrides")
+    return headwise_io_json_object(object, checkpoint->overrides, strlen(overrides), "overrides")
                ? HEADWISE_ERR_INVALID
                : HEADWISE_OK;
 }
 
-static enum headwise_status read_config(headwise_checkpoint *model, const char *path,
+static enum headwise_status read_config(headwise_checkpoint *checkpoint, const char *path,
                                         struct headwise_json_slice *object) {
     if (!path || !*path)
         return HEADWISE_OK;
-    model->config_path = headwise_io_join("", path);
-    if (!model->config_path)
+    checkpoint->config_path = headwise_io_join("", path);
+    if (!checkpoint->config_path)
         return HEADWISE_ERR_NO_MEMORY;
     enum headwise_status status =
-        headwise_io_read_file(&model->config, model->config_path, MOST_CONFIG_BYTES);
+        headwise_io_read_file(&checkpoint->config, checkpoint->config_path, MOST_CONFIG_BYTES);
     return status ? status
-                  : headwise_io_json_object(object, (const char *)model->config.bytes,
-                                            model->config.size_bytes, model->config_path);
+                  : headwise_io_json_object(object, (const char *)checkpoint->config.bytes,
+                                            checkpoint->config.size_bytes, checkpoint->config_path);
 }
 
 /* Reads overrides, config.json and metadata, and says in which order they count. */
-static enum headwise_status read_settings(headwise_checkpoint *model, const char *path,
+static enum headwise_status read_settings(headwise_checkpoint *checkpoint, const char *path,
                                           const struct headwise_checkpoint_options *options) {
-    bool single = !strcmp(model->files.name, path);
-    const char *config = single && options->config ? options->config : model->files.config;
+    bool single = !strcmp(checkpoint->files.name, path);
+    const char *config = single && options->config ? options->config : checkpoint->files.config;
     struct headwise_json_slice objects[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    enum headwise_status status = read_overrides(model, options->overrides, &objects[0]);
+    enum headwise_status status = read_overrides(checkpoint, options->overrides, &objects[0]);
     if (!status)
-        status = read_config(model, config, &objects[1]);
+        status = read_config(checkpoint, config, &objects[1]);
     if (!status)
-        status = read_metadata(model, &objects[2]);
+        status = read_metadata(checkpoint, &objects[2]);
     bool has_file = objects[1].size > 0;
-    model->has_config = objects[0].size > 0 || has_file;
-    model->settings = (struct headwise_io_config){{
+    checkpoint->has_config = objects[0].size > 0 || has_file;
+    checkpoint->settings = (struct headwise_io_config){{
         {"overrides", objects[0]},
-        {model->config_path ? model->config_path : "config.json", objects[1]},
-        {model->files.name, has_file ? (struct headwise_json_slice){NULL, 0} : objects[2]},
+        {checkpoint->config_path ? checkpoint->config_path : "config.json", objects[1]},
+        {checkpoint->files.name, has_file ? (struct headwise_json_slice){NULL, 0} : objects[2]},
     }};
     return status;
 }
@@ -128,64 +128,66 @@ static enum headwise_status unknown_family(enum headwise_status status, const ch
 }
 
 /* The family that the caller or the settings name; NULL: none does. */
-static enum headwise_status name_family(headwise_checkpoint *model, const char *name) {
+static enum headwise_status name_family(headwise_checkpoint *checkpoint, const char *name) {
     char type[64] = "", where[300];
     if (name) {
-        model->family = headwise_io_family_by_name(name);
-        return model->family
+        checkpoint->family = headwise_io_family_by_name(name);
+        return checkpoint->family
                    ? HEADWISE_OK
                    : unknown_family(HEADWISE_ERR_INVALID, "model_open: family", name, false);
     }
     enum headwise_status status =
-        headwise_io_config_text(&model->settings, "model_type", type, sizeof type);
+        headwise_io_config_text(&checkpoint->settings, "model_type", type, sizeof type);
     if (status || !*type)
-        return status ? status : headwise_io_family_by_architecture(model, &model->family);
-    model->family = headwise_io_family_by_type(type);
-    snprintf(where, sizeof where, "%.280s: model_type", model->settings.sources[1].name);
-    return model->family ? HEADWISE_OK : unknown_family(HEADWISE_ERR_FORMAT, where, type, true);
+        return status ? status
+                      : headwise_io_family_by_architecture(checkpoint, &checkpoint->family);
+    checkpoint->family = headwise_io_family_by_type(type);
+    snprintf(where, sizeof where, "%.280s: model_type", checkpoint->settings.sources[1].name);
+    return checkpoint->family ? HEADWISE_OK
+                              : unknown_family(HEADWISE_ERR_FORMAT, where, type, true);
 }
 
 /* Finds the layers: under the names that families know, or behind a wrapper's prefix. */
-static enum headwise_status find_layers(headwise_checkpoint *model) {
-    const struct headwise_io_family *named = model->family;
+static enum headwise_status find_layers(headwise_checkpoint *checkpoint) {
+    const struct headwise_io_family *named = checkpoint->family;
     size_t at = 0;
     do {
-        model->family = named ? named : headwise_io_family_by_names(model);
-        if (model->family && headwise_io_part_at(model, 0))
+        checkpoint->family = named ? named : headwise_io_family_by_names(checkpoint);
+        if (checkpoint->family && headwise_io_part_at(checkpoint, 0))
             return HEADWISE_OK;
-    } while (headwise_io_files_next_prefix(&model->files, &at));
+    } while (headwise_io_files_next_prefix(&checkpoint->files, &at));
     if (!named)
         return headwise_io_fail(HEADWISE_ERR_FORMAT,
                                 "%s: no model_type is given and the tensors' names are those of "
                                 "no known family",
-                                model->files.name);
+                                checkpoint->files.name);
     char stem[HEADWISE_IO_NAME];
     headwise_io_stem(stem, named->prefixes, (int)strcspn(named->prefixes, "|"), &named->parts[0],
                      0);
     return headwise_io_fail(HEADWISE_ERR_FORMAT,
                             "%s: has no layer of a %s model, expected tensors like \"%s%s\"",
-                            model->files.name, named->name, stem, named->parts[0].q);
+                            checkpoint->files.name, named->name, stem, named->parts[0].q);
 }
 
-static enum headwise_status open_model(headwise_checkpoint *model, const char *path,
-                                       const struct headwise_checkpoint_options *options) {
-    model->files.copied = options->read_files;
-    enum headwise_status status = headwise_io_files_open(&model->files, path);
+static enum headwise_status open_checkpoint(headwise_checkpoint *checkpoint, const char *path,
+                                            const struct headwise_checkpoint_options *options) {
+    checkpoint->files.copied = options->read_files;
+    enum headwise_status status = headwise_io_files_open(&checkpoint->files, path);
     if (!status)
-        status = read_settings(model, path, options);
+        status = read_settings(checkpoint, path, options);
     if (!status)
-        status = name_family(model, options->family);
+        status = name_family(checkpoint, options->family);
     if (!status)
-        status = find_layers(model);
+        status = find_layers(checkpoint);
     if (!status)
-        headwise_io_settle_twin(model);
+        headwise_io_settle_twin(checkpoint);
     return status;
 }
 
-enum headwise_status headwise_checkpoint_open(headwise_checkpoint **model, const char *path,
+enum headwise_status headwise_checkpoint_open(headwise_checkpoint **checkpoint, const char *path,
                                               const struct headwise_checkpoint_options *options) {
     struct headwise_checkpoint_options given = {.size = sizeof given};
-    enum headwise_status status = headwise_io_need("model_open", "model", model);
+    enum headwise_status status = headwise_io_need("model_open", "model", checkpoint);
     if (!status)
         status = headwise_io_need("model_open", "path", path);
     if (!status && options)
@@ -199,22 +201,22 @@ enum headwise_status headwise_checkpoint_open(headwise_checkpoint **model, const
         return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", path);
     created->options = given;
     created->options.family = created->options.config = created->options.overrides = NULL;
-    status = open_model(created, path, &given);
+    status = open_checkpoint(created, path, &given);
     if (status)
         headwise_checkpoint_close(created);
     else
-        *model = created;
+        *checkpoint = created;
     return status;
 }
 
-void headwise_checkpoint_close(headwise_checkpoint *model) {
-    if (!model)
+void headwise_checkpoint_close(headwise_checkpoint *checkpoint) {
+    if (!checkpoint)
         return;
-    headwise_io_tables_release(model->tables);
-    headwise_io_files_close(&model->files);
-    headwise_io_unmap(&model->config);
-    free(model->overrides);
-    free(model->metadata);
-    free(model->config_path);
-    free(model);
+    headwise_io_tables_release(checkpoint->tables);
+    headwise_io_files_close(&checkpoint->files);
+    headwise_io_unmap(&checkpoint->config);
+    free(checkpoint->overrides);
+    free(checkpoint->metadata);
+    free(checkpoint->config_path);
+    free(checkpoint);
 }

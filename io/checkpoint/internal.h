@@ -36,7 +36,7 @@ struct headwise_io_heads {
 
 /* What a layer is, filled in from top to bottom. */
 struct headwise_io_plan {
-    headwise_checkpoint *model;
+    headwise_checkpoint *checkpoint;
     const struct headwise_io_family *family;
     const struct headwise_io_part *part;
     int64_t index;
@@ -58,19 +58,20 @@ struct headwise_io_plan {
 
 /* parts.c: part number index of those with tensors in the files; the one called name (NULL:
  * the first); NULL where there is none. Its settings. */
-const struct headwise_io_part *headwise_io_part_at(const headwise_checkpoint *model, size_t index);
-const struct headwise_io_part *headwise_io_part_called(const headwise_checkpoint *model,
+const struct headwise_io_part *headwise_io_part_at(const headwise_checkpoint *checkpoint,
+                                                   size_t index);
+const struct headwise_io_part *headwise_io_part_called(const headwise_checkpoint *checkpoint,
                                                        const char *name);
-struct headwise_io_config headwise_io_part_settings(const headwise_checkpoint *model,
+struct headwise_io_config headwise_io_part_settings(const headwise_checkpoint *checkpoint,
                                                     const struct headwise_io_part *part);
 
 /* Changes a family for its twin where the shapes are the twin's. */
-void headwise_io_settle_twin(headwise_checkpoint *model);
+void headwise_io_settle_twin(headwise_checkpoint *checkpoint);
 
 /* names.c: prefix + stem of a layer; whether any tensor of the files begins so. */
 void headwise_io_stem(char stem[HEADWISE_IO_NAME], const char *prefix, int prefix_length,
                       const struct headwise_io_part *part, int64_t index);
-bool headwise_io_has_stem(const headwise_checkpoint *model, const char *stem);
+bool headwise_io_has_stem(const headwise_checkpoint *checkpoint, const char *stem);
 
 /* Sets stem, prefix and the tensors; fails where one is missing that must be there, or there is one
  * that the family does not know. */
@@ -78,17 +79,17 @@ enum headwise_status headwise_io_plan_names(struct headwise_io_plan *plan);
 
 /* architecture.c: the family by architectures in config.json, where there is such a key; *family is
  * left where there is none. */
-enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoint *model,
+enum headwise_status headwise_io_family_by_architecture(const headwise_checkpoint *checkpoint,
                                                         const struct headwise_io_family **family);
 
 /* The family by the names of the tensors; NULL: none fits. */
-const struct headwise_io_family *headwise_io_family_by_names(const headwise_checkpoint *model);
+const struct headwise_io_family *headwise_io_family_by_names(const headwise_checkpoint *checkpoint);
 
 /* sizes.c: sets the sizes from options, config.json and shapes, and checks every shape. */
 enum headwise_status headwise_io_plan_sizes(struct headwise_io_plan *plan);
 
 /* Fails with the tensor's name, the shape found and the shape expected. */
-enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *model,
+enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *checkpoint,
                                               const struct headwise_io_tensor *tensor, int rank,
                                               const int64_t *shape, const char *why);
 
@@ -114,7 +115,7 @@ void headwise_io_pruned_key(char key[48], const struct headwise_io_plan *plan);
 
 /* layer.c: part, names and sizes of a layer. Free plan->heads, also after a failure. */
 enum headwise_status headwise_io_plan_make(struct headwise_io_plan *plan,
-                                           headwise_checkpoint *model, const char *part,
+                                           headwise_checkpoint *checkpoint, const char *part,
                                            int64_t index);
 
 /* weights.c: the first row of head h's head_dim rows of matrix m (0 q, 1 k, 2 v) in its

@@ -8,27 +8,29 @@
 #include "files/error.h"
 
 /* Finds the part and checks the layer's number. */
-static enum headwise_status begin_plan(struct headwise_io_plan *plan, headwise_checkpoint *model,
-                                       const char *part, int64_t index) {
-    *plan = (struct headwise_io_plan){.model = model, .family = model->family, .index = index};
-    plan->part = headwise_io_part_called(model, part);
+static enum headwise_status begin_plan(struct headwise_io_plan *plan,
+                                       headwise_checkpoint *checkpoint, const char *part,
+                                       int64_t index) {
+    *plan = (struct headwise_io_plan){
+        .checkpoint = checkpoint, .family = checkpoint->family, .index = index};
+    plan->part = headwise_io_part_called(checkpoint, part);
     if (!plan->part)
-        return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "%s: has no part \"%s\", expected one as \"%s\"", model->files.name,
-                                part, headwise_checkpoint_part_name(model, 0));
-    plan->settings = headwise_io_part_settings(model, plan->part);
-    int64_t n = headwise_checkpoint_n_layers(model, part);
+        return headwise_io_fail(
+            HEADWISE_ERR_INVALID, "%s: has no part \"%s\", expected one as \"%s\"",
+            checkpoint->files.name, part, headwise_checkpoint_part_name(checkpoint, 0));
+    plan->settings = headwise_io_part_settings(checkpoint, plan->part);
+    int64_t n = headwise_checkpoint_n_layers(checkpoint, part);
     if (index < 0 || index >= n)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
                                 "%s: has no %s layer %" PRId64 ", expected 0 to %" PRId64,
-                                model->files.name, plan->part->name, index, n - 1);
+                                checkpoint->files.name, plan->part->name, index, n - 1);
     return HEADWISE_OK;
 }
 
 enum headwise_status headwise_io_plan_make(struct headwise_io_plan *plan,
-                                           headwise_checkpoint *model, const char *part,
+                                           headwise_checkpoint *checkpoint, const char *part,
                                            int64_t index) {
-    enum headwise_status status = begin_plan(plan, model, part, index);
+    enum headwise_status status = begin_plan(plan, checkpoint, part, index);
     if (!status)
         status = headwise_io_plan_names(plan);
     return status ? status : headwise_io_plan_sizes(plan);
@@ -66,9 +68,9 @@ static enum headwise_status add_rotary(const struct headwise_io_plan *plan,
     return headwise_io_plan_rotary(plan, context, &config->rotary);
 }
 
-static enum headwise_dtype packed_dtype(const headwise_checkpoint *model,
+static enum headwise_dtype packed_dtype(const headwise_checkpoint *checkpoint,
                                         const struct headwise_io_weights *weights) {
-    switch (model->options.weights) {
+    switch (checkpoint->options.weights) {
     case HEADWISE_CHECKPOINT_WEIGHTS_STORED:
         return weights->dtype;
     case HEADWISE_CHECKPOINT_WEIGHTS_F16:
@@ -109,8 +111,8 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
         .b_o = weights->b[3],
         .group_sizes = plan->heads.group_sizes,
         .head_numbers = plan->heads.numbers,
-        .packed_dtype = packed_dtype(plan->model, weights),
-        .dynamic_int8 = plan->model->options.weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC,
+        .packed_dtype = packed_dtype(plan->checkpoint, weights),
+        .dynamic_int8 = plan->checkpoint->options.weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC,
     };
     if (!status)
         status = add_norms(plan, weights, &layer->config);
@@ -118,13 +120,13 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
 }
 
 static enum headwise_status fill_layer(struct headwise_checkpoint_layer *layer,
-                                       headwise_checkpoint *model, headwise_context *context,
+                                       headwise_checkpoint *checkpoint, headwise_context *context,
                                        const char *part, int64_t index) {
     struct headwise_io_plan plan;
-    layer->tables = headwise_io_tables_hold(model);
+    layer->tables = headwise_io_tables_hold(checkpoint);
     if (!layer->tables)
         return HEADWISE_ERR_NO_MEMORY;
-    enum headwise_status status = headwise_io_plan_make(&plan, model, part, index);
+    enum headwise_status status = headwise_io_plan_make(&plan, checkpoint, part, index);
     layer->heads = plan.heads;
     if (!status)
         status = headwise_io_plan_options(&plan, &layer->options);
@@ -138,13 +140,13 @@ static enum headwise_status fill_layer(struct headwise_checkpoint_layer *layer,
 
 /* Packs the matrices and drops them. */
 static enum headwise_status pack_layer(struct headwise_checkpoint_layer *layer,
-                                       headwise_context *context, const headwise_checkpoint *model,
-                                       int64_t index) {
+                                       headwise_context *context,
+                                       const headwise_checkpoint *checkpoint, int64_t index) {
     struct headwise_mha_config *config = &layer->config;
     enum headwise_status status = headwise_mha_create(&layer->mha, context, config);
     if (status) /* what is invalid came from the files */
         status = headwise_io_fail(status == HEADWISE_ERR_INVALID ? HEADWISE_ERR_FORMAT : status,
-                                  "%s: layer %" PRId64 ": %s", model->files.name, index,
+                                  "%s: layer %" PRId64 ": %s", checkpoint->files.name, index,
                                   headwise_last_error());
     headwise_io_weights_free(&layer->weights);
     config->w_q = config->w_k = config->w_v = config->w_o = NULL;
@@ -154,21 +156,22 @@ static enum headwise_status pack_layer(struct headwise_checkpoint_layer *layer,
 }
 
 static enum headwise_status make_layer(headwise_checkpoint_layer **layer,
-                                       headwise_checkpoint *model, headwise_context *context,
+                                       headwise_checkpoint *checkpoint, headwise_context *context,
                                        const char *part, int64_t index, bool packed) {
     enum headwise_status status = headwise_io_need("model_layer", "layer", layer);
     if (!status)
-        status = headwise_io_need("model_layer", "model", model);
+        status = headwise_io_need("model_layer", "model", checkpoint);
     if (!status)
         status = headwise_io_need("model_layer", "context", context);
     if (status)
         return status;
     headwise_checkpoint_layer *created = calloc(1, sizeof *created);
     if (!created)
-        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name);
-    status = fill_layer(created, model, context, part, index);
+        return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
+                                checkpoint->files.name);
+    status = fill_layer(created, checkpoint, context, part, index);
     if (!status && packed)
-        status = pack_layer(created, context, model, index);
+        status = pack_layer(created, context, checkpoint, index);
     if (status)
         headwise_checkpoint_layer_destroy(created);
     else
@@ -177,17 +180,17 @@ static enum headwise_status make_layer(headwise_checkpoint_layer **layer,
 }
 
 enum headwise_status headwise_checkpoint_layer_create(headwise_checkpoint_layer **layer,
-                                                      headwise_checkpoint *model,
+                                                      headwise_checkpoint *checkpoint,
                                                       headwise_context *context, const char *part,
                                                       int64_t index) {
-    return make_layer(layer, model, context, part, index, true);
+    return make_layer(layer, checkpoint, context, part, index, true);
 }
 
 enum headwise_status headwise_checkpoint_layer_read(headwise_checkpoint_layer **layer,
-                                                    headwise_checkpoint *model,
+                                                    headwise_checkpoint *checkpoint,
                                                     headwise_context *context, const char *part,
                                                     int64_t index) {
-    return make_layer(layer, model, context, part, index, false);
+    return make_layer(layer, checkpoint, context, part, index, false);
 }
 
 void headwise_checkpoint_layer_destroy(headwise_checkpoint_layer *layer) {

@@ -21,10 +21,10 @@ void headwise_io_stem(char stem[HEADWISE_IO_NAME], const char *prefix, int prefi
     expand(stem + n, HEADWISE_IO_NAME - (size_t)n, part->stem, index);
 }
 
-bool headwise_io_has_stem(const headwise_checkpoint *model, const char *stem) {
-    size_t length = strlen(stem), n = headwise_io_files_count(&model->files);
+bool headwise_io_has_stem(const headwise_checkpoint *checkpoint, const char *stem) {
+    size_t length = strlen(stem), n = headwise_io_files_count(&checkpoint->files);
     for (size_t i = 0; i < n; i++) {
-        const char *name = headwise_io_files_at(&model->files, i);
+        const char *name = headwise_io_files_at(&checkpoint->files, i);
         if (name && strncmp(name, stem, length) == 0)
             return true;
     }
@@ -38,7 +38,7 @@ static bool has_prefix(const struct headwise_io_plan *plan, const char *prefix, 
     headwise_io_stem(stem, prefix, length, plan->part, plan->index);
     if (any_layer) /* what comes before the number */
         stem[length + (strstr(plan->part->stem, "{i}") - plan->part->stem)] = '\0';
-    return headwise_io_has_stem(plan->model, stem);
+    return headwise_io_has_stem(plan->checkpoint, stem);
 }
 
 /* Sets prefix and stem: the first prefix that tensors of this layer, or else of any, have. */
@@ -65,15 +65,16 @@ static enum headwise_status find(const struct headwise_io_plan *plan,
                                  const char *suffix, bool required) {
     char full[2 * HEADWISE_IO_NAME];
     snprintf(full, sizeof full, "%s%s%s", plan->stem, name, suffix);
-    *tensor = headwise_io_files_find(&plan->model->files, full);
+    *tensor = headwise_io_files_find(&plan->checkpoint->files, full);
     if (tensor->tensor || (!required && !tensor->is_there))
         return HEADWISE_OK;
     if (tensor->is_there)
-        return headwise_io_files_fail(&plan->model->files, full);
-    return headwise_io_fail(
-        HEADWISE_ERR_FORMAT,
-        "%s: tensor \"%s\": is missing, expected in layer %" PRId64 " of a %s model",
-        headwise_io_files_path(&plan->model->files, NULL), full, plan->index, plan->family->name);
+        return headwise_io_files_fail(&plan->checkpoint->files, full);
+    return headwise_io_fail(HEADWISE_ERR_FORMAT,
+                            "%s: tensor \"%s\": is missing, expected in layer %" PRId64
+                            " of a %s model",
+                            headwise_io_files_path(&plan->checkpoint->files, NULL), full,
+                            plan->index, plan->family->name);
 }
 
 /* The name that matrix m (0 q, 1 k, 2 v, 3 o) is in. */
@@ -96,11 +97,11 @@ static enum headwise_status bias_sets(const struct headwise_io_plan *plan, unsig
     *may = family->maybe_biases;
     if (!family->bias_key)
         return HEADWISE_OK;
-    if (!plan->model->has_config) /* nobody says: the file does */
+    if (!plan->checkpoint->has_config) /* nobody says: the file does */
         *may |= family->key_biases;
     else
         status = headwise_io_config_bool(&plan->settings, family->bias_key, &by_key);
-    if (plan->model->has_config && by_key)
+    if (plan->checkpoint->has_config && by_key)
         *must |= family->key_biases;
     return status;
 }
@@ -163,7 +164,7 @@ static bool is_used(const struct headwise_io_plan *plan,
 
 /* A tensor of the layer that nothing above asked for would silently change what the layer means. */
 static enum headwise_status refuse_unknown(const struct headwise_io_plan *plan) {
-    const struct headwise_io_files *files = &plan->model->files;
+    const struct headwise_io_files *files = &plan->checkpoint->files;
     size_t length = strlen(plan->stem), n = headwise_io_files_count(files);
     for (size_t i = 0; i < n; i++) {
         const char *name = headwise_io_files_at(files, i);
@@ -174,7 +175,7 @@ static enum headwise_status refuse_unknown(const struct headwise_io_plan *plan) 
         if (!tensor.tensor)
             return headwise_io_files_fail(files, name);
         if (!is_used(plan, tensor.tensor))
-            return headwise_io_expect_shape(plan->model, &tensor, -1, NULL,
+            return headwise_io_expect_shape(plan->checkpoint, &tensor, -1, NULL,
                                             "no such tensor in this layer");
     }
     return HEADWISE_OK;
@@ -190,36 +191,37 @@ enum headwise_status headwise_io_plan_names(struct headwise_io_plan *plan) {
     return status ? status : refuse_unknown(plan);
 }
 
-static bool has_tensor(const headwise_checkpoint *model, const char *prefix, int prefix_length,
+static bool has_tensor(const headwise_checkpoint *checkpoint, const char *prefix, int prefix_length,
                        const char *name, int name_length) {
     char full[2 * HEADWISE_IO_NAME];
     snprintf(full, sizeof full, "%.*s%.*s", prefix_length, prefix, name_length, name);
-    return headwise_io_files_find(&model->files, full).is_there;
+    return headwise_io_files_find(&checkpoint->files, full).is_there;
 }
 
 /* Whether layer 0 of the part, and the family's marks, are there under this prefix. */
-static bool fits(const headwise_checkpoint *model, const struct headwise_io_family *family,
+static bool fits(const headwise_checkpoint *checkpoint, const struct headwise_io_family *family,
                  const struct headwise_io_part *part, const char *prefix, int length) {
     char name[2 * HEADWISE_IO_NAME];
     size_t n = expand(name, sizeof name, part->stem, 0);
     snprintf(name + n, sizeof name - n, "%s.weight", part->q);
-    if (!has_tensor(model, prefix, length, name, (int)strlen(name)))
+    if (!has_tensor(checkpoint, prefix, length, name, (int)strlen(name)))
         return false;
     const char *at, *next = family->marks;
     for (int mark; (mark = headwise_io_list_next(&at, &next)) >= 0;) {
-        if (!has_tensor(model, prefix, length, at, mark))
+        if (!has_tensor(checkpoint, prefix, length, at, mark))
             return false;
     }
     return true;
 }
 
-const struct headwise_io_family *headwise_io_family_by_names(const headwise_checkpoint *model) {
+const struct headwise_io_family *
+headwise_io_family_by_names(const headwise_checkpoint *checkpoint) {
     for (size_t f = 0; f < headwise_io_n_families; f++) {
         const struct headwise_io_family *family = &headwise_io_families[f];
         for (size_t p = 0; p < family->n_parts; p++) {
             const char *at, *next = family->prefixes;
             for (int length; (length = headwise_io_list_next(&at, &next)) >= 0;) {
-                if (fits(model, family, &family->parts[p], at, length))
+                if (fits(checkpoint, family, &family->parts[p], at, length))
                     return family;
             }
         }

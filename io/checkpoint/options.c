@@ -61,7 +61,7 @@ static enum headwise_status ask_window(const struct headwise_io_plan *plan, int6
     bool is_optional = plan->family->windows == HEADWISE_IO_UPPER_LAYERS, used = !is_optional;
     int64_t given = 1;
     /* a window that is null is none, one that is not there has the family's size */
-    *window = headwise_io_config_has(settings, "sliding_window") || !plan->model->has_config
+    *window = headwise_io_config_has(settings, "sliding_window") || !plan->checkpoint->has_config
                   ? 0
                   : plan->family->window;
     enum headwise_status status = headwise_io_config_bool(settings, "use_sliding_window", &used);

@@ -6,7 +6,8 @@
 #include "files/error.h"
 
 static enum headwise_status no_memory(const struct headwise_io_plan *plan) {
-    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", plan->model->files.name);
+    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
+                            plan->checkpoint->files.name);
 }
 
 /* The place of the head with this number, -1 where the layer has none. */
@@ -37,7 +38,7 @@ static int64_t kv_place_of(const struct headwise_io_plan *plan, int64_t kv_numbe
 enum headwise_status headwise_io_plan_prune(struct headwise_io_plan *after,
                                             const struct headwise_io_plan *before,
                                             const struct headwise_prune_options *options) {
-    const char *name = before->model->files.name;
+    const char *name = before->checkpoint->files.name;
     int64_t n_all = before->heads.n_all, n_left = before->n_heads;
     bool *flags = calloc((size_t)n_all, sizeof *flags);
     enum headwise_status status = flags ? HEADWISE_OK : no_memory(before);

@@ -8,7 +8,8 @@
 #include "files/error.h"
 
 static enum headwise_status no_memory(const struct headwise_io_plan *plan) {
-    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", plan->model->files.name);
+    return headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory",
+                            plan->checkpoint->files.name);
 }
 
 void headwise_io_pruned_key(char key[48], const struct headwise_io_plan *plan) {

@@ -62,7 +62,7 @@ static void set_size(struct headwise_io_edits *edits, const struct headwise_io_w
 
 void headwise_io_edit_sizes(struct headwise_io_edits *edits, const struct headwise_io_writing *w) {
     const struct headwise_io_plan *plan = &w->before;
-    const struct headwise_checkpoint_options *options = &w->model->options;
+    const struct headwise_checkpoint_options *options = &w->checkpoint->options;
     const char *heads = plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY;
     int64_t n_heads[2] = {options->n_heads, plan->heads.n_all};
     int64_t n_kv_heads[2] = {options->n_kv_heads, plan->heads.n_all_kv};
@@ -138,7 +138,7 @@ static enum headwise_status edit_rope(struct headwise_io_edits *edits,
 static bool has_section(const struct headwise_io_writing *w, const char *section, char dict[64]) {
     snprintf(dict, 64, "%s_dict", section);
     for (int i = 0; i < 2; i++) {
-        const struct headwise_io_source *source = &w->model->settings.sources[i];
+        const struct headwise_io_source *source = &w->checkpoint->settings.sources[i];
         if (headwise_io_value_kind(headwise_io_source_find(source, section)) ==
                 HEADWISE_JSON_OBJECT ||
             headwise_io_value_kind(headwise_io_source_find(source, dict)) == HEADWISE_JSON_OBJECT)
@@ -150,9 +150,9 @@ static bool has_section(const struct headwise_io_writing *w, const char *section
 /* Names the family where model_type does not. */
 static void edit_type(struct headwise_io_edits *edits, const struct headwise_io_writing *w,
                       char type[64]) {
-    const struct headwise_io_family *family = w->model->family, *named = NULL;
+    const struct headwise_io_family *family = w->checkpoint->family, *named = NULL;
     char found[64] = "";
-    if (headwise_io_config_text(&w->model->settings, "model_type", found, sizeof found) ==
+    if (headwise_io_config_text(&w->checkpoint->settings, "model_type", found, sizeof found) ==
             HEADWISE_OK &&
         *found)
         named = headwise_io_family_by_type(found);
@@ -165,14 +165,14 @@ static void edit_type(struct headwise_io_edits *edits, const struct headwise_io_
 }
 
 enum headwise_status headwise_io_write_config(struct headwise_io_writing *w) {
-    const struct headwise_io_source *root = w->model->settings.sources;
+    const struct headwise_io_source *root = w->checkpoint->settings.sources;
     const struct headwise_io_source *inner = w->before.settings.sources;
     const char *section = w->before.part->section;
     struct headwise_io_edits edits = {.n = 0}, outer = {.n = 0};
     struct headwise_json_writer inside = {0};
     struct headwise_json_slice pruned = {w->pruned.text, w->pruned.size - 1}, none = {NULL, 0};
     char dict[64], type[64];
-    if (!w->model->has_config)
+    if (!w->checkpoint->has_config)
         return HEADWISE_OK;
     enum headwise_status status = edit_rope(&edits, w);
     if (status)

@@ -97,11 +97,11 @@ static enum headwise_status read_base(struct headwise_io_rope *rope) {
         return status;
     }
     status = read_either(rope, "rope_theta", "rope_theta|rotary_emb_base", &base);
-    if (!status && base == 0 && !plan->model->has_config)
+    if (!status && base == 0 && !plan->checkpoint->has_config)
         return headwise_io_fail(HEADWISE_ERR_FORMAT,
                                 "%s: has rotary positions of an unknown base, expected rope_theta "
                                 "in config.json or overrides",
-                                headwise_io_files_path(&plan->model->files, NULL));
+                                headwise_io_files_path(&plan->checkpoint->files, NULL));
     rope->config.base = base == 0 ? plan->family->rope_base : base;
     if (!status && !(rope->config.base > 0))
         status = headwise_io_config_fail(&plan->settings, "rope_theta|rotary_emb_base",
@@ -137,7 +137,7 @@ static enum headwise_status read_positions(struct headwise_io_rope *rope) {
     int64_t n = 4096;
     enum headwise_status status = headwise_io_config_integer(
         &rope->plan->settings, "max_position_embeddings|n_positions", 1, &n);
-    int64_t asked = rope->plan->model->options.n_positions;
+    int64_t asked = rope->plan->checkpoint->options.n_positions;
     rope->max_positions = n;
     rope->config.n_positions = asked > 0 ? asked : n < MOST_POSITIONS ? n : MOST_POSITIONS;
     return status;

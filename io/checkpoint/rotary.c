@@ -19,17 +19,17 @@ struct headwise_io_tables {
     } tables[8];
 };
 
-headwise_io_tables *headwise_io_tables_hold(headwise_checkpoint *model) {
-    if (!model->tables) {
-        model->tables = calloc(1, sizeof *model->tables);
-        if (!model->tables) {
-            headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", model->files.name);
+headwise_io_tables *headwise_io_tables_hold(headwise_checkpoint *checkpoint) {
+    if (!checkpoint->tables) {
+        checkpoint->tables = calloc(1, sizeof *checkpoint->tables);
+        if (!checkpoint->tables) {
+            headwise_io_fail(HEADWISE_ERR_NO_MEMORY, "%s: out of memory", checkpoint->files.name);
             return NULL;
         }
-        model->tables->n_holders = 1;
+        checkpoint->tables->n_holders = 1;
     }
-    atomic_fetch_add(&model->tables->n_holders, 1);
-    return model->tables;
+    atomic_fetch_add(&checkpoint->tables->n_holders, 1);
+    return checkpoint->tables;
 }
 
 void headwise_io_tables_release(headwise_io_tables *tables) {
@@ -41,10 +41,10 @@ void headwise_io_tables_release(headwise_io_tables *tables) {
 }
 
 /* Which components are paired: the option, else what the metadata's "rope" begins with. */
-static enum headwise_pairs pairs_of(const headwise_checkpoint *model) {
-    const char *text = headwise_safetensors_metadata(model->files.files[0], "rope");
-    if (model->options.rotary != HEADWISE_CHECKPOINT_ROTARY_AUTO)
-        return model->options.rotary == HEADWISE_CHECKPOINT_ROTARY_INTERLEAVED
+static enum headwise_pairs pairs_of(const headwise_checkpoint *checkpoint) {
+    const char *text = headwise_safetensors_metadata(checkpoint->files.files[0], "rope");
+    if (checkpoint->options.rotary != HEADWISE_CHECKPOINT_ROTARY_AUTO)
+        return checkpoint->options.rotary == HEADWISE_CHECKPOINT_ROTARY_INTERLEAVED
                    ? HEADWISE_PAIRS_INTERLEAVED
                    : HEADWISE_PAIRS_HALF;
     return text && strncmp(text, "interleaved", strlen("interleaved")) == 0
@@ -66,7 +66,7 @@ static enum headwise_status make_table(const struct headwise_io_rope *rope,
 enum headwise_status headwise_io_plan_rotary(const struct headwise_io_plan *plan,
                                              headwise_context *context,
                                              const headwise_rotary **rotary) {
-    headwise_io_tables *tables = plan->model->tables;
+    headwise_io_tables *tables = plan->checkpoint->tables;
     struct headwise_io_rope rope = {.plan = plan, .config = {.size = sizeof rope.config}};
     rope.is_local = plan->sliding && plan->family->rope_local_base > 0;
     for (size_t i = 0; i < tables->n; i++) {
@@ -75,7 +75,7 @@ enum headwise_status headwise_io_plan_rotary(const struct headwise_io_plan *plan
             return HEADWISE_OK;
         }
     }
-    rope.config.pairs = pairs_of(plan->model);
+    rope.config.pairs = pairs_of(plan->checkpoint);
     enum headwise_status status = headwise_io_rope_read(&rope);
     struct table table = {plan->part, rope.is_local, NULL};
     if (!status && rope.config.rotary_dim > 0)

@@ -6,7 +6,7 @@
 
 /* The tables of a model: it holds them, and so does every layer that uses one, so that layers
  * outlive the model. */
-headwise_io_tables *headwise_io_tables_hold(headwise_checkpoint *model);
+headwise_io_tables *headwise_io_tables_hold(headwise_checkpoint *checkpoint);
 void headwise_io_tables_release(headwise_io_tables *tables);
 
 /* What is read before a table is made, and the lists of longrope. */

@@ -18,29 +18,30 @@ static void print_shape(char *text, size_t size, int rank, const int64_t *shape)
         snprintf(text + used, size - used, "]");
 }
 
-static enum headwise_status fail_shape(const headwise_checkpoint *model,
+static enum headwise_status fail_shape(const headwise_checkpoint *checkpoint,
                                        const struct headwise_io_tensor *tensor,
                                        const char *expected, const char *why) {
     char found[200];
     print_shape(found, sizeof found, tensor->tensor->rank, tensor->tensor->shape);
     return headwise_io_fail(HEADWISE_ERR_FORMAT, "%s: tensor \"%s\": shape %s, expected %s%s%s%s",
-                            headwise_io_files_path(&model->files, tensor), tensor->tensor->name,
-                            found, expected, *why ? " (" : "", why, *why ? ")" : "");
+                            headwise_io_files_path(&checkpoint->files, tensor),
+                            tensor->tensor->name, found, expected, *why ? " (" : "", why,
+                            *why ? ")" : "");
 }
 
-enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *model,
+enum headwise_status headwise_io_expect_shape(const headwise_checkpoint *checkpoint,
                                               const struct headwise_io_tensor *tensor, int rank,
                                               const int64_t *shape, const char *why) {
     char expected[200];
     if (rank < 0)
-        return fail_shape(model, tensor, why, "");
+        return fail_shape(checkpoint, tensor, why, "");
     bool same = tensor->tensor->rank == rank;
     for (int i = 0; same && i < rank; i++)
         same = tensor->tensor->shape[i] == shape[i];
     if (same)
         return HEADWISE_OK;
     print_shape(expected, sizeof expected, rank, shape);
-    return fail_shape(model, tensor, expected, why);
+    return fail_shape(checkpoint, tensor, expected, why);
 }
 
 static int64_t rows_of(const struct headwise_io_plan *plan, int m) {
@@ -55,7 +56,7 @@ static enum headwise_status check_ranks(const struct headwise_io_plan *plan) {
     for (int m = 0; m < 4; m++) {
         const struct headwise_file_tensor *tensor = plan->w[m].tensor;
         if (tensor->rank != 2 || tensor->n_elements == 0)
-            return fail_shape(plan->model, &plan->w[m], "a matrix", "");
+            return fail_shape(plan->checkpoint, &plan->w[m], "a matrix", "");
     }
     return HEADWISE_OK;
 }
@@ -77,10 +78,10 @@ static enum headwise_status size_pruned_heads(struct headwise_io_plan *plan) {
  * n_heads are those that are left, n_all all. */
 static enum headwise_status ask_heads(struct headwise_io_plan *plan, int64_t *n_all,
                                       bool **pruned) {
-    const struct headwise_checkpoint_options *options = &plan->model->options;
+    const struct headwise_checkpoint_options *options = &plan->checkpoint->options;
     const char *key = plan->part->heads_key ? plan->part->heads_key : HEADWISE_IO_HEADS_KEY;
     int64_t n_pruned = 0;
-    if (plan->model->has_config)
+    if (plan->checkpoint->has_config)
         plan->n_heads = plan->part->n_heads;
     enum headwise_status status =
         headwise_io_config_integer(&plan->settings, key, 1, &plan->n_heads);
@@ -110,7 +111,7 @@ static enum headwise_status fail_no_heads(const struct headwise_io_plan *plan, i
                             "%s: tensor \"%s\": its width %" PRId64
                             " does not tell how many heads share it, expected %s in config.json "
                             "or the option n_heads",
-                            headwise_io_files_path(&plan->model->files, &plan->w[3]),
+                            headwise_io_files_path(&plan->checkpoint->files, &plan->w[3]),
                             plan->w[3].tensor->name, width,
                             plan->part->heads_key ? plan->part->heads_key : "num_attention_heads");
 }
@@ -132,7 +133,7 @@ static enum headwise_status fail_heads(const struct headwise_io_plan *plan) {
         snprintf(why, sizeof why, "%" PRId64 " heads of %" PRId64, plan->n_heads, plan->head_dim);
         print_shape(expected, sizeof expected, 2, shape);
     }
-    return fail_shape(plan->model, &plan->w[3], expected, why);
+    return fail_shape(plan->checkpoint, &plan->w[3], expected, why);
 }
 
 /* n_heads and head_dim, with the width of all heads, which W_O reads. */
@@ -191,15 +192,15 @@ static enum headwise_status settle_kv_heads(struct headwise_io_plan *plan, int64
         plan->n_kv_heads = n_all;
         return HEADWISE_OK;
     }
-    if (plan->family->multi_query_key && plan->model->has_config)
+    if (plan->family->multi_query_key && plan->checkpoint->has_config)
         status = ask_multi_query(plan, n_all, &by_key);
     if (!status && by_key)
         status = headwise_io_config_integer(&plan->settings, HEADWISE_IO_KV_HEADS_KEY, 1,
                                             &plan->n_kv_heads);
     if (status)
         return status;
-    if (plan->model->options.n_kv_heads > 0)
-        plan->n_kv_heads = plan->model->options.n_kv_heads;
+    if (plan->checkpoint->options.n_kv_heads > 0)
+        plan->n_kv_heads = plan->checkpoint->options.n_kv_heads;
     if (plan->n_kv_heads == 0 && n_all != plan->n_heads && kv_heads_of_shape(plan) != plan->n_heads)
         return headwise_io_config_fail(&plan->settings, HEADWISE_IO_KV_HEADS_KEY,
                                        "the kv heads before pruning, for pruned_heads");
@@ -210,7 +211,7 @@ static enum headwise_status settle_kv_heads(struct headwise_io_plan *plan, int64
         snprintf(expected, sizeof expected,
                  "kv heads of %" PRId64 " that divide %" PRId64 " heads, found %" PRId64,
                  plan->head_dim, n_all, plan->n_kv_heads);
-        return fail_shape(plan->model, &plan->w[1], expected, "");
+        return fail_shape(plan->checkpoint, &plan->w[1], expected, "");
     }
     return HEADWISE_OK;
 }
@@ -223,9 +224,10 @@ static enum headwise_status expect_matrix(const struct headwise_io_plan *plan, i
     snprintf(why, sizeof why,
              "%" PRId64 " heads, %" PRId64 " kv heads of %" PRId64 ", width %" PRId64,
              plan->n_heads, plan->n_kv_heads, plan->head_dim, plan->d_model);
-    enum headwise_status status = headwise_io_expect_shape(plan->model, &plan->w[m], 2, shape, why);
+    enum headwise_status status =
+        headwise_io_expect_shape(plan->checkpoint, &plan->w[m], 2, shape, why);
     if (!status && plan->b[m].tensor)
-        status = headwise_io_expect_shape(plan->model, &plan->b[m], 1, &out, why);
+        status = headwise_io_expect_shape(plan->checkpoint, &plan->b[m], 1, &out, why);
     return status;
 }
 
@@ -250,13 +252,13 @@ static enum headwise_status check_vectors(const struct headwise_io_plan *plan) {
                                                   &plan->k_norm_bias};
     for (int i = 0; i < 4; i++) {
         enum headwise_status status =
-            of_head[i]->tensor ? headwise_io_expect_shape(plan->model, of_head[i], 1,
+            of_head[i]->tensor ? headwise_io_expect_shape(plan->checkpoint, of_head[i], 1,
                                                           &plan->head_dim, "the head size")
                                : HEADWISE_OK;
         if (status)
             return status;
     }
-    return plan->sinks.tensor ? headwise_io_expect_shape(plan->model, &plan->sinks, 1,
+    return plan->sinks.tensor ? headwise_io_expect_shape(plan->checkpoint, &plan->sinks, 1,
                                                          &plan->n_heads, "one for each head")
                               : HEADWISE_OK;
 }

@@ -46,7 +46,7 @@ static void set_entry(struct entries *entries, const char *key, const char *valu
 static enum headwise_status collect_metadata(const struct headwise_io_writing *w,
                                              struct entries *entries,
                                              const struct headwise_io_edits *sizes) {
-    const struct headwise_io_files *files = &w->model->files;
+    const struct headwise_io_files *files = &w->checkpoint->files;
     struct headwise_io_names names;
     size_t n = sizes->n + 1;
     for (size_t f = 0; f < files->n_files; f++)
@@ -71,7 +71,7 @@ static enum headwise_status collect_metadata(const struct headwise_io_writing *w
 
 static enum headwise_status write_tensors(const struct headwise_io_writing *w,
                                           const struct entries *entries) {
-    const struct headwise_io_files *files = &w->model->files;
+    const struct headwise_io_files *files = &w->checkpoint->files;
     size_t n = 0;
     for (size_t f = 0; f < files->n_files; f++)
         n += headwise_safetensors_count(files->files[f]);
@@ -123,7 +123,7 @@ static enum headwise_status write_folder(struct headwise_io_writing *w) {
     bool made;
     struct entries entries = {NULL, 0};
     struct headwise_io_edits sizes = {.n = 0};
-    if (!w->model->has_config)
+    if (!w->checkpoint->has_config)
         headwise_io_edit_sizes(&sizes, w);
     enum headwise_status status = collect_metadata(w, &entries, &sizes);
     if (!status) {
@@ -142,10 +142,11 @@ static enum headwise_status write_folder(struct headwise_io_writing *w) {
     return status;
 }
 
-static enum headwise_status check_arguments(const headwise_checkpoint *model, const char *folder,
+static enum headwise_status check_arguments(const headwise_checkpoint *checkpoint,
+                                            const char *folder,
                                             const struct headwise_prune_options *options) {
     static const char where[] = "model_write_pruned";
-    enum headwise_status status = headwise_io_need(where, "model", model);
+    enum headwise_status status = headwise_io_need(where, "model", checkpoint);
     if (!status)
         status = headwise_io_need(where, "folder", folder);
     if (!status)
@@ -163,17 +164,18 @@ static enum headwise_status check_arguments(const headwise_checkpoint *model, co
 }
 
 enum headwise_status
-headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder, const char *part,
-                                 int64_t index, const struct headwise_prune_options *options) {
-    enum headwise_status status = check_arguments(model, folder, options);
+headwise_checkpoint_write_pruned(headwise_checkpoint *checkpoint, const char *folder,
+                                 const char *part, int64_t index,
+                                 const struct headwise_prune_options *options) {
+    enum headwise_status status = check_arguments(checkpoint, folder, options);
     if (status)
         return status;
-    struct headwise_io_writing w = {.model = model, .folder = folder};
-    status = headwise_io_plan_make(&w.before, model, part, index);
+    struct headwise_io_writing w = {.checkpoint = checkpoint, .folder = folder};
+    status = headwise_io_plan_make(&w.before, checkpoint, part, index);
     if (!status)
         status = headwise_io_plan_prune(&w.after, &w.before, options);
     if (!status)
-        status = headwise_io_files_require_all(&model->files);
+        status = headwise_io_files_require_all(&checkpoint->files);
     if (!status)
         status = headwise_io_write_pruned_heads(&w);
     if (!status)

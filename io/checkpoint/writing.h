@@ -6,7 +6,7 @@
 #include "checkpoint/prune.h"
 
 struct headwise_io_writing {
-    headwise_checkpoint *model;
+    headwise_checkpoint *checkpoint;
     const char *folder;
     char *config_path, *model_path;
     struct headwise_io_plan before, after;
