@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "clock.h"
+#include "measure/clock.h"
 
 enum { LAYER_WIDTH = 256, LAYER_HEADS = 4, LAYER_ROWS = 32 };
 enum { STEP_WIDTH = 1024, STEP_HEADS = 16, STEP_KV_HEADS = 4, STEP_KEYS = 1024 };
