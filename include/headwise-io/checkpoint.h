@@ -153,9 +153,9 @@ HEADWISE_API enum headwise_status
 headwise_checkpoint_layer_create(headwise_checkpoint_layer **layer, headwise_checkpoint *model,
                                  headwise_context *context, const char *part, int64_t index);
 
-/* The same without packing, for callers that change, prune or pack the matrices themselves: the
- * context is used for rotary tables only. F32, F16 and BF16 matrices keep their type where all four
- * have the same; others become f32. */
+/* Reads a layer without packing it, for callers that change, prune or pack the matrices themselves:
+ * the context is used for rotary tables only. F32, F16 and BF16 matrices keep their type where all
+ * four have the same; others become f32. */
 HEADWISE_API enum headwise_status headwise_checkpoint_layer_read(headwise_checkpoint_layer **layer,
                                                                  headwise_checkpoint *model,
                                                                  headwise_context *context,

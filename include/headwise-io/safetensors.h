@@ -91,13 +91,13 @@ typedef struct headwise_safetensors headwise_safetensors;
 HEADWISE_API enum headwise_status headwise_safetensors_open(headwise_safetensors **file,
                                                             const char *path);
 
-/* The same, but reads the whole file into memory first, so that nothing that happens to it later
- * matters: a file that is cut while it is open cannot raise SIGBUS. HEADWISE_ERR_NO_MEMORY where
- * the file is larger than what can be had. */
+/* Opens the file at path, but reads all of it into memory first, so that nothing that happens to it
+ * later matters: a file that is cut while it is open cannot raise SIGBUS. HEADWISE_ERR_NO_MEMORY
+ * where the file is larger than what can be had. */
 HEADWISE_API enum headwise_status headwise_safetensors_open_copy(headwise_safetensors **file,
                                                                  const char *path);
 
-/* The same for a file that is already in memory: size_bytes bytes, at any address, which must stay
+/* Opens a file that is already in memory: size_bytes bytes, at any address, which must stay
  * unchanged until the object is closed. name stands for the path in error texts and is copied.
  * bytes may be NULL where size_bytes is 0 (which is then refused as too short). */
 HEADWISE_API enum headwise_status headwise_safetensors_open_memory(headwise_safetensors **file,
@@ -181,7 +181,7 @@ headwise_safetensors_write(const char *path, const struct headwise_file_tensor *
 HEADWISE_API void headwise_f16_from_f32(uint16_t *dst, const float *src, size_t n);
 HEADWISE_API void headwise_bf16_from_f32(uint16_t *dst, const float *src, size_t n);
 
-/* The same back, exactly. */
+/* Back to f32, exactly. */
 HEADWISE_API void headwise_f32_from_f16(float *dst, const uint16_t *src, size_t n);
 HEADWISE_API void headwise_f32_from_bf16(float *dst, const uint16_t *src, size_t n);
 

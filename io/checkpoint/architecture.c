@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "checkpoint/internal.h"
-#include "files/error.h"
 
 /* What may follow the family in the name of a class. */
 static const char *const endings[] = {

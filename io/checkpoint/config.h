@@ -43,7 +43,7 @@ enum headwise_status headwise_io_config_bool(const struct headwise_io_config *co
 enum headwise_status headwise_io_config_text(const struct headwise_io_config *config,
                                              const char *keys, char *value, size_t size);
 
-/* The same configuration seen from inside the object under key, where any source has it; sources
+/* This configuration seen from inside the object under key, where any source has it; sources
  * without it are dropped, but for the first. Without one in any source: the configuration itself.
  * In a source that also has the object under key with "_dict" behind it, that one counts. */
 struct headwise_io_config headwise_io_config_section(const struct headwise_io_config *config,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "checkpoint/layer.h"
-#include "files/error.h"
 
 /* What layer_types says of a layer; false: nothing that is known. */
 static bool read_type(headwise_io_value types, int64_t index, bool *sliding) {

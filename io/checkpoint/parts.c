@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "checkpoint/internal.h"
-#include "files/error.h"
 
 /* Whether name is head, a number, rest. */
 static bool is_layer_name(const char *name, const char *head, const char *rest) {

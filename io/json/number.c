@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json/reader.h"
 #include "json/scan.h"
 
 static bool is_digit(char c) {

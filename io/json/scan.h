@@ -3,7 +3,7 @@
 #ifndef HEADWISE_JSON_SCAN_H
 #define HEADWISE_JSON_SCAN_H
 
-#include "json/reader.h"
+#include "json/values.h"
 
 /* From behind the opening quote to behind the closing one. */
 const char *headwise_json_scan_text(const char **at, const char *end,

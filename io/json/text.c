@@ -1,6 +1,7 @@
 /* Texts of JSON: their form, their length, and the UTF-8 that they stand for. */
 #include <string.h>
 
+#include "json/reader.h"
 #include "json/scan.h"
 
 /* Bytes of a text that do not stand for themselves: control characters, quote, backslash, and parts

@@ -3,7 +3,9 @@
 #ifndef HEADWISE_JSON_WRITER_H
 #define HEADWISE_JSON_WRITER_H
 
-#include "json/reader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Zero at the start. Free text with free(). */
 struct headwise_json_writer {

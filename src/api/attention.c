@@ -1,7 +1,7 @@
+/* The attention call on tensors. */
 #include "api/check.h"
 #include "api/check_layer.h"
 #include "api/operator.h"
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "headwise/headwise.h"

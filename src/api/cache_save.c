@@ -1,3 +1,4 @@
+/* Saved sequences of a cache: checks, then cache/save.c. */
 #include "api/check.h"
 #include "base/error.h"
 #include "cache/save.h"

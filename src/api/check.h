@@ -2,6 +2,7 @@
 #ifndef HEADWISE_CHECK_H
 #define HEADWISE_CHECK_H
 
+#include "api/check_tensor.h"
 #include "attention/call.h"
 
 /* Fills call's options, probe, and every size from the shapes below, checking all of them.
@@ -20,13 +21,6 @@ struct headwise_shape {
 enum headwise_status headwise_check_call(struct headwise_call *call, const char *where,
                                          const struct headwise_shape *shape,
                                          const struct headwise_attention_options *options);
-
-/* One tensor: types F32, F16, BF16; expected sizes, -1 where any is allowed; data, strides, extent.
- */
-enum headwise_status headwise_check_tensor(const char *where, const char *name,
-                                           const struct headwise_tensor *t, bool is_output,
-                                           int64_t batch, int64_t heads, int64_t rows,
-                                           int64_t columns);
 
 /* That cache is there and has the sequence. */
 enum headwise_status headwise_check_sequence(const char *where, const headwise_cache *cache,
@@ -47,12 +41,6 @@ enum headwise_status headwise_check_ring(const char *where, const struct headwis
 
 /* The largest length of these sequences. */
 int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, int64_t n);
-
-/* HEADWISE_ERR_INVALID, with where before the text, unless each of the batch * rows positions is in
- * [0, n_positions). positions NULL: those of every batch entry are first, first + 1, ... */
-enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
-                                              int64_t batch, int64_t rows, int64_t first,
-                                              int64_t n_positions);
 
 /* Copies the caller's struct, fills in key_starts, checks sizes and starts. query_rows, key_rows:
  * rows that the starts count; key_rows -1: those of the queries, which key_starts must then equal.

@@ -1,3 +1,4 @@
+/* Checks of what the callers of a layer give. */
 #include "api/check_layer.h"
 
 #include <math.h>

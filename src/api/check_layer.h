@@ -9,7 +9,8 @@
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,
                                           const headwise_mha *mha);
 
-/* The same, and x, and memory where it is not NULL. needs_keys: without a memory x must do. */
+/* That, and that x is right, and memory where it is not NULL. needs_keys: without a memory x must
+ * do. */
 enum headwise_status headwise_check_layer_inputs(const char *where, const headwise_context *context,
                                                  const headwise_mha *mha,
                                                  const struct headwise_tensor *x,

@@ -1,9 +1,10 @@
+/* Checks of sequences of different lengths. */
 #include <string.h>
 
 #include "api/check.h"
-#include "attention/ragged.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/sequences.h"
 #include "cache/cache.h"
 
 static enum headwise_status check_starts(const char *where, const char *name, const int32_t *starts,

@@ -1,3 +1,4 @@
+/* Calls that look at the heads of a layer. */
 #include "headwise/heads.h"
 #include "api/check.h"
 #include "api/check_layer.h"

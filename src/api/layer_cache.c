@@ -1,6 +1,6 @@
+/* A layer's calls over a cache. */
 #include "api/check.h"
 #include "api/check_layer.h"
-#include "base/error.h"
 #include "base/options.h"
 #include "headwise/cache.h"
 

@@ -1,3 +1,4 @@
+/* The operator behind every attention call: sizes and options into a checked call. */
 #include "api/operator.h"
 
 #include "attention/attention.h"

@@ -1,3 +1,4 @@
+/* Calls for positions: rotary tables, rotations, ALiBi slopes, biases of T5. */
 #include <math.h>
 
 #include "api/check.h"

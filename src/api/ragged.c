@@ -1,3 +1,4 @@
+/* Calls over sequences of different lengths. */
 #include "headwise/ragged.h"
 #include "api/check_layer.h"
 #include "api/operator.h"

@@ -2,7 +2,6 @@
 #include "api/check.h"
 #include "api/check_layer.h"
 #include "api/operator.h"
-#include "base/error.h"
 #include "cache/cache.h"
 #include "layer/mha.h"
 #include "tensors/tensor.h"

@@ -7,6 +7,7 @@
 #include "attention/ragged_tasks.h"
 #include "attention/tasks.h"
 #include "base/error.h"
+#include "context/parallel.h"
 #include "tensors/tensor.h"
 
 static void copy_rows(const struct headwise_tensor *dst, int64_t first,

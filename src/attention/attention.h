@@ -4,7 +4,7 @@
 
 #include "attention/job.h"
 #include "context/context.h"
-#include "context/parallel.h"
+#include "context/work.h"
 
 enum { HEADWISE_ATTENTION_PHASES = 4 };
 

@@ -4,7 +4,7 @@
 #define HEADWISE_RAGGED_TASKS_H
 
 #include "attention/job.h"
-#include "context/parallel.h"
+#include "context/work.h"
 
 /* Plans the call, with job->n_threads set. */
 void headwise_ragged_plan(struct headwise_attention_job *job, const struct headwise_call *call,

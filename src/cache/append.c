@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/scratch.h"
 #include "cache/entries.h"
+#include "context/parallel.h"
 #include "context/waking.h"
 
 static void open_sequences(const struct headwise_cache_append *append) {

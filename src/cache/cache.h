@@ -3,7 +3,7 @@
 #define HEADWISE_SRC_CACHE_H
 
 #include "context/context.h"
-#include "context/parallel.h"
+#include "context/work.h"
 #include "headwise/cache.h"
 
 struct headwise_ragged;

@@ -1,5 +1,6 @@
 /* How callers and helpers of a pool meet, and when callers ask for help. */
 #include "base/float_mode.h"
+#include "context/pool.h"
 #include "context/pool_state.h"
 #include "context/threads.h"
 

@@ -2,8 +2,8 @@
 #ifndef HEADWISE_POOL_STATE_H
 #define HEADWISE_POOL_STATE_H
 
-#include "context/pool.h"
 #include "context/slot.h"
+#include "headwise/pool.h"
 
 struct headwise_helper {
     headwise_pool *pool;

@@ -6,6 +6,7 @@
 #include "attention/attention.h"
 #include "base/error.h"
 #include "base/scratch.h"
+#include "context/parallel.h"
 #include "context/waking.h"
 
 /* Whether row number b * size[2] + r of the flattened tensor lies at that many row strides. */

@@ -75,22 +75,32 @@ TIER_HEADERS = ["vec.h", "tile.h", "exponentiate.h"]
 
 # The only files that touch what lies outside: name of the check -> folder -> files.
 OWNERS = {
-    "threads": {"src": ["src/context/parallel.c"], "tools": ["tools/calls/lapack.c"]},
+    "threads": {"src": ["src/context/parallel.c", "src/context/threads.c"], "tools": ["tools/calls/lapack.c"]},
     "files": {
         "src": ["src/context/quota.c"],
         "io": ["io/files/map.c", "io/files/replace.c"],
         "tools": ["tools/calls/tokens.c"],
     },
-    "environment": {"src": ["src/kernels/dispatch.c"]},
+    "environment": {
+        "src": ["src/base/environment.c"],
+        "tools": ["tools/common/context.c"],
+    },
 }
 
 # Headers whose includes serve their includers; public headers do so all.
 OFFERS = {f"src/{tier}/vec.h" for tier in TIERS} | {
-    "src/simd/words.h", "src/x86/gemm.h", "measure/shares.h"}
+    "src/api/check.h", "src/simd/words.h", "src/x86/gemm.h", "measure/shares.h"}
 
 # Sets HEADWISE_ERR_INVALID outside src/api: why.
 INVALID = {
     "src/base/error.c": "names every status",
+    "src/base/options.h": "the size that begins every struct of options",
+    "src/kernels/dispatch.c": "HEADWISE_ISA of the environment, and numbers that are no tier",
+    "src/context/budget.c": "HEADWISE_NUM_THREADS of the environment",
+    "src/context/context.c": "contexts and pools are made before any call, and check themselves",
+    "src/context/pool.c": "contexts and pools are made before any call, and check themselves",
+    "src/cache/save.c": "what saved bytes say is known only while they are read",
+    "src/layer/pack.c": "whether a weight fits its type is known only while it is packed",
 }
 
 # Functions longer than 50 lines, up to 120: register-blocked micro-kernels.

@@ -140,6 +140,22 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
     r->out_bound = out.bound;
 }
 
+/* Rows of heads that norm and rotation change: those of t, behind n_past that stay. */
+static struct head_rows head_rows(struct field f, const float *weight, const float *bias,
+                                  const struct headwise_tensor *t, int64_t heads, int64_t n_past,
+                                  int64_t dim) {
+    return (struct head_rows){
+        .f = f,
+        .weight = weight,
+        .bias = bias,
+        .batch = t->size[0],
+        .heads = heads,
+        .n_past = n_past,
+        .rows = t->size[2],
+        .dim = dim,
+    };
+}
+
 struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
                                    const struct headwise_tensor *x,
                                    const struct headwise_tensor *memory,
@@ -154,25 +170,8 @@ struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
     struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
     struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
     int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
-    struct head_rows queries = {
-        .f = q,
-        .weight = c->q_norm,
-        .bias = c->q_norm_bias,
-        .batch = x->size[0],
-        .heads = c->n_heads,
-        .rows = x->size[2],
-        .dim = dim,
-    };
-    struct head_rows keys = {
-        .f = k,
-        .weight = c->k_norm,
-        .bias = c->k_norm_bias,
-        .batch = x->size[0],
-        .heads = kv_heads,
-        .n_past = past,
-        .rows = m->size[2],
-        .dim = dim,
-    };
+    struct head_rows queries = head_rows(q, c->q_norm, c->q_norm_bias, x, c->n_heads, 0, dim);
+    struct head_rows keys = head_rows(k, c->k_norm, c->k_norm_bias, m, kv_heads, past, dim);
     change_heads(c, o, past, &queries);
     change_heads(c, o, past, &keys);
     struct oracle_problem p = {

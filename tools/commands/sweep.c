@@ -5,7 +5,6 @@
 #include "calls/layer_options.h"
 #include "calls/rank.h"
 #include "commands/commands.h"
-#include "common/context.h"
 #include "common/files.h"
 #include "common/lists.h"
 #include "common/message.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calls/rank.h"
 #include "common/message.h"
 #include "common/text.h"
 
