@@ -164,10 +164,11 @@ HEADWISE_API void headwise_encoding_destroy(headwise_encoding *encoding);
  * be cut and there is none. HEADWISE_ERR_FORMAT: a word is unknown and the file has no piece for
  * unknown words. HEADWISE_ERR_UNSUPPORTED: a regular expression of the file exceeds its limit of
  * steps on this text. HEADWISE_ERR_NO_MEMORY. After a failure the encoding has no tokens. */
-HEADWISE_API enum headwise_status
-headwise_encode(headwise_encoding *encoding, const headwise_tokenizer *tokenizer,
-                const struct headwise_text *text, const struct headwise_text *pair,
-                const struct headwise_encode_options *options);
+HEADWISE_API enum headwise_status headwise_encode(headwise_encoding *encoding,
+                                                  const headwise_tokenizer *tokenizer,
+                                                  const struct headwise_text *text,
+                                                  const struct headwise_text *pair,
+                                                  const struct headwise_encode_options *options);
 
 /* The tokens of the last call; n is 0 before the first. Valid until the next call with this
  * encoding. encoding must not be NULL, nor in the next function. */

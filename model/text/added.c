@@ -195,8 +195,8 @@ static bool is_inside_word(const char *text, size_t size, size_t begin, size_t e
 }
 
 struct headwise_added_match headwise_added_find(const struct headwise_added *added, bool normalized,
-                                                bool special_is_text, const char *text,
-                                                size_t size, size_t from, size_t done) {
+                                                bool special_is_text, const char *text, size_t size,
+                                                size_t from, size_t done) {
     const struct headwise_trie *trie = &added->tries[normalized];
     struct headwise_added_match match = {size, size, NULL, size};
     for (size_t at = from; trie->nodes && at < size; at++) {

@@ -17,10 +17,10 @@ struct headwise_added {
     const struct headwise_allocator *memory;
     struct headwise_added_token *tokens;
     size_t n, capacity;
-    struct headwise_vocabulary contents;   /* ids by content; indices of tokens by id */
-    struct headwise_trie tries[2];         /* of those that are not normalized, and that are */
-    bool begins[2][256];                   /* which bytes begin one */
-    int32_t *index_of_id;                  /* -1: not added */
+    struct headwise_vocabulary contents; /* ids by content; indices of tokens by id */
+    struct headwise_trie tries[2];       /* of those that are not normalized, and that are */
+    bool begins[2][256];                 /* which bytes begin one */
+    int32_t *index_of_id;                /* -1: not added */
     size_t n_index;
 };
 
@@ -31,7 +31,8 @@ enum headwise_status headwise_added_read(struct headwise_added *added,
 
 /* Adds a special token that is in the model's vocabulary, or nothing. */
 enum headwise_status headwise_added_special(struct headwise_added *added,
-                                            const struct headwise_model *model, const char *content);
+                                            const struct headwise_model *model,
+                                            const char *content);
 
 /* Makes what finding needs; room is used for the normalizer. */
 enum headwise_status headwise_added_finish(struct headwise_added *added,
@@ -47,11 +48,11 @@ const struct headwise_added_token *headwise_added_of(const struct headwise_added
 struct headwise_added_match {
     size_t begin, end;
     const struct headwise_added_token *token; /* NULL: there is none */
-    size_t next; /* where to go on looking */
+    size_t next;                              /* where to go on looking */
 };
 
 struct headwise_added_match headwise_added_find(const struct headwise_added *added, bool normalized,
-                                                bool special_is_text, const char *text,
-                                                size_t size, size_t from, size_t done);
+                                                bool special_is_text, const char *text, size_t size,
+                                                size_t from, size_t done);
 
 #endif

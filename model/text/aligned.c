@@ -29,8 +29,7 @@ static void add_piece(struct headwise_aligned *aligned, size_t from, size_t to) 
 }
 
 static void add_bytes(struct headwise_aligned *aligned, const char *bytes, size_t size) {
-    if (!aligned->failed &&
-        !headwise_bytes_append(aligned->memory, &aligned->text, bytes, size))
+    if (!aligned->failed && !headwise_bytes_append(aligned->memory, &aligned->text, bytes, size))
         aligned->failed = true;
 }
 
@@ -50,8 +49,7 @@ void headwise_aligned_put(struct headwise_aligned *aligned, const char *bytes, s
                           struct headwise_origin origin) {
     if (size == 0)
         return;
-    if (headwise_utf8_size((unsigned char)bytes[0]) == size &&
-        origin.to - origin.from == size) {
+    if (headwise_utf8_size((unsigned char)bytes[0]) == size && origin.to - origin.from == size) {
         headwise_aligned_put_run(aligned, bytes, size, origin.from);
         return;
     }
@@ -69,9 +67,9 @@ void headwise_aligned_put_character(struct headwise_aligned *aligned, uint32_t c
 }
 
 /* Sets the cursor to the piece that at lies in: by single steps near it, else by halving. */
-static const struct headwise_aligned_piece *
-find_piece(const struct headwise_aligned *aligned, struct headwise_aligned_cursor *cursor,
-           size_t at) {
+static const struct headwise_aligned_piece *find_piece(const struct headwise_aligned *aligned,
+                                                       struct headwise_aligned_cursor *cursor,
+                                                       size_t at) {
     const struct headwise_aligned_piece *pieces = aligned->pieces;
     size_t n = aligned->n_pieces, i = cursor->piece < n ? cursor->piece : 0;
     for (int step = 0; step < 8; step++) {

@@ -140,8 +140,7 @@ static bool have_room(headwise_encoding *e, size_t n) {
     return headwise_memory_grow(memory, &e->ids, &e->ids_capacity, n, sizeof *e->ids) &&
            headwise_memory_grow(memory, &e->types, &e->types_capacity, n, sizeof *e->types) &&
            headwise_memory_grow(memory, &e->spans, &e->spans_capacity, n, sizeof *e->spans) &&
-           headwise_memory_grow(memory, &e->sources, &e->sources_capacity, n,
-                                sizeof *e->sources) &&
+           headwise_memory_grow(memory, &e->sources, &e->sources_capacity, n, sizeof *e->sources) &&
            headwise_memory_grow(memory, &e->indices, &e->indices_capacity, n, sizeof *e->indices);
 }
 

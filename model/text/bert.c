@@ -36,8 +36,7 @@ static size_t take_ascii(struct headwise_aligned *target, const struct headwise_
         if (target->failed)
             return size;
         for (; written < target->text.size; written++)
-            target->text.at[written] =
-                (char)ascii(step, (unsigned char)target->text.at[written]);
+            target->text.at[written] = (char)ascii(step, (unsigned char)target->text.at[written]);
         while (at < end && ascii(step, (unsigned char)text[at]) < 0)
             at++;
     }

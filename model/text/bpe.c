@@ -62,8 +62,8 @@ struct word {
 };
 
 static bool write_unknown(struct word *word) {
-    bool good = !word->has_unknown || headwise_bpe_add(word->room, (uint32_t)word->model->unknown_id,
-                                                       word->unknown_size);
+    bool good = !word->has_unknown ||
+                headwise_bpe_add(word->room, (uint32_t)word->model->unknown_id, word->unknown_size);
     word->has_unknown = false;
     word->unknown_size = 0;
     return good;
@@ -78,8 +78,8 @@ static bool take_missing(struct word *word, const char *single, size_t n, size_t
     if (all) {
         bool good = true;
         for (size_t i = 0; good && i < n; i++)
-            good = headwise_bpe_add(word->room,
-                                    (uint32_t)model->bytes[(unsigned char)single[i]], 1);
+            good =
+                headwise_bpe_add(word->room, (uint32_t)model->bytes[(unsigned char)single[i]], 1);
         return good;
     }
     if (!model->has_unknown)
@@ -148,8 +148,8 @@ enum headwise_status headwise_bpe_cut(const struct headwise_model *model,
     for (size_t i = 0; good && i < room->bpe.n; i++) {
         const struct headwise_symbol *symbol = &room->bpe.symbols[i];
         size_t stop = begin + symbol->size < end ? begin + symbol->size : end;
-        good = headwise_token_add(
-            tokens, (struct headwise_token){(int32_t)symbol->id, false, begin, stop});
+        good = headwise_token_add(tokens,
+                                  (struct headwise_token){(int32_t)symbol->id, false, begin, stop});
         begin = stop;
     }
     return good ? HEADWISE_OK : headwise_model_no_memory("encode");

@@ -25,11 +25,9 @@ static const struct headwise_merge *find(const struct headwise_merges *merges, u
 
 bool headwise_merges_add(struct headwise_merges *merges, struct headwise_merge merge) {
     if (2 * (merges->n + 1) > merges->n_slots) {
-        struct headwise_merges larger = {merges->memory, NULL,
-                                         merges->n_slots ? 2 * merges->n_slots : 256, 0,
-                                         merges->rank};
-        larger.slots =
-            headwise_memory_take(merges->memory, larger.n_slots, sizeof *larger.slots);
+        struct headwise_merges larger = {
+            merges->memory, NULL, merges->n_slots ? 2 * merges->n_slots : 256, 0, merges->rank};
+        larger.slots = headwise_memory_take(merges->memory, larger.n_slots, sizeof *larger.slots);
         if (!larger.slots)
             return false;
         memset(larger.slots, 0xff, larger.n_slots * sizeof *larger.slots);

@@ -11,7 +11,7 @@ struct headwise_merge {
 struct headwise_merges {
     const struct headwise_allocator *memory;
     struct headwise_merge *slots; /* open addressing, at most half full */
-    size_t n_slots, n, rank; /* rank: of the next one */
+    size_t n_slots, n, rank;      /* rank: of the next one */
 };
 
 /* Adds a pair; one that is there gets the new rank. False: no memory. */
@@ -21,7 +21,7 @@ void headwise_merges_free(struct headwise_merges *merges);
 /* A symbol of a word, with its neighbours where they are many. */
 struct headwise_symbol {
     uint32_t id;
-    uint32_t size; /* bytes; 0: it was joined to the one before */
+    uint32_t size;           /* bytes; 0: it was joined to the one before */
     uint32_t previous, next; /* UINT32_MAX: none */
 };
 

@@ -152,21 +152,20 @@ static size_t grapheme_end(const char *text, size_t size, size_t at) {
     for (at += step; at < size; at += step) {
         uint32_t next = headwise_utf8_read(text + at, &step);
         bool plain = c >= 0x20 && c < 0x7f && next >= 0x20 && next < 0x7f;
-        if (plain || utf8proc_grapheme_break_stateful((utf8proc_int32_t)c, (utf8proc_int32_t)next,
-                                                      &state))
+        if (plain ||
+            utf8proc_grapheme_break_stateful((utf8proc_int32_t)c, (utf8proc_int32_t)next, &state))
             break;
         c = next;
     }
     return at;
 }
 
-void headwise_charsmap_apply(struct headwise_aligned *target,
-                             const struct headwise_aligned *source,
+void headwise_charsmap_apply(struct headwise_aligned *target, const struct headwise_aligned *source,
                              const struct headwise_charsmap *map) {
     const char *text = source->text.at;
     size_t size = source->text.size;
-    struct mapping mapping = {
-        .change = {.source = source, .target = target, .end = size}, .map = map};
+    struct mapping mapping = {.change = {.source = source, .target = target, .end = size},
+                              .map = map};
     for (size_t at = 0, end; at < size && !target->failed; at = end) {
         end = grapheme_end(text, size, at);
         const char *whole = end - at < 6 ? find(map, text + at, end - at) : NULL;

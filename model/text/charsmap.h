@@ -18,8 +18,7 @@ enum headwise_status headwise_charsmap_read(struct headwise_charsmap *map,
                                             const char *base64, size_t size);
 void headwise_charsmap_free(struct headwise_charsmap *map, const struct headwise_allocator *memory);
 
-void headwise_charsmap_apply(struct headwise_aligned *target,
-                             const struct headwise_aligned *source,
+void headwise_charsmap_apply(struct headwise_aligned *target, const struct headwise_aligned *source,
                              const struct headwise_charsmap *map);
 
 #endif

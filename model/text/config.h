@@ -46,8 +46,7 @@ enum headwise_status headwise_config_text(const struct headwise_config_object *o
 /* The index in words (an array with NULL at its end) of a short text. HEADWISE_ERR_UNSUPPORTED: of
  * no word. */
 enum headwise_status headwise_config_word(const struct headwise_config_object *object,
-                                          const char *key, const char *const *words,
-                                          size_t *index);
+                                          const char *key, const char *const *words, size_t *index);
 
 /* Steps of a part: the value itself, or of type "Sequence" (nested at most 8 deep) the items of its
  * list. Calls step for each, in order. */

@@ -30,8 +30,7 @@ static void add_or_extend(struct headwise_cutter *cutter, size_t begin, size_t e
         add(cutter, begin, end);
 }
 
-void headwise_cutter_take(struct headwise_cutter *cutter, size_t begin, size_t end,
-                          bool is_match) {
+void headwise_cutter_take(struct headwise_cutter *cutter, size_t begin, size_t end, bool is_match) {
     bool was_match = cutter->was_match;
     cutter->was_match = is_match;
     switch (cutter->behavior) {

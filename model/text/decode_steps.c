@@ -135,8 +135,7 @@ static bool byte_fallback(struct headwise_parts *to, const struct headwise_parts
 
 /* Appends a text with another instead of each old one. */
 static bool replace(const struct headwise_allocator *memory, struct headwise_bytes *to,
-                    struct headwise_text text, struct headwise_text old,
-                    struct headwise_text new) {
+                    struct headwise_text text, struct headwise_text old, struct headwise_text new) {
     size_t at = 0;
     bool good = true;
     while (good && old.size_bytes > 0) {
@@ -168,9 +167,9 @@ static bool replace_in(const struct headwise_allocator *memory, struct headwise_
 /* Takes back what splitting English made. */
 static bool clean_up(const struct headwise_allocator *memory, struct headwise_bytes scratch[2]) {
     static const char *const changes[][2] = {
-        {" .", "."},     {" ?", "?"},   {" !", "!"},            {" ,", ","},
-        {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"},        {" do not", " don't"},
-        {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"},
+        {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
+        {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},   {" do not", " don't"},
+        {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
     };
     bool good = true;
     for (size_t i = 0; good && i < sizeof changes / sizeof *changes; i++)
@@ -229,8 +228,8 @@ static enum headwise_status replace_pattern(struct headwise_parts *to, struct he
                                             struct headwise_pattern_room *room) {
     size_t done = 0, from = 0, begin, end = 0;
     while (from <= part.size_bytes) {
-        enum headwise_status status = headwise_pattern_find(
-            &step->pattern, room, part.bytes, part.size_bytes, from, &begin, &end);
+        enum headwise_status status = headwise_pattern_find(&step->pattern, room, part.bytes,
+                                                            part.size_bytes, from, &begin, &end);
         if (status)
             return status;
         if (begin > part.size_bytes)

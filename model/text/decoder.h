@@ -19,8 +19,8 @@ enum headwise_decoder_kind {
 
 struct headwise_decoder_step {
     enum headwise_decoder_kind kind;
-    struct headwise_bytes content; /* WORDPIECE's prefix, BPE's suffix, STRIP's and METASPACE's
-                                      character, REPLACE's text, CTC's padding */
+    struct headwise_bytes content;   /* WORDPIECE's prefix, BPE's suffix, STRIP's and METASPACE's
+                                        character, REPLACE's text, CTC's padding */
     struct headwise_bytes delimiter; /* CTC */
     struct headwise_pattern pattern; /* REPLACE */
     bool cleanup;                    /* WORDPIECE, CTC: spaces before punctuation go */

@@ -63,8 +63,8 @@ static enum headwise_status decode(headwise_decoding *decoding, const int32_t *i
     headwise_parts_clear(parts);
     for (size_t i = 0; i < n; i++) {
         struct headwise_text piece = headwise_tokenizer_written(decoding->tokenizer, ids[i]);
-        if (!piece.bytes || (decoding->skip_special &&
-                             headwise_tokenizer_is_special(decoding->tokenizer, ids[i])))
+        if (!piece.bytes ||
+            (decoding->skip_special && headwise_tokenizer_is_special(decoding->tokenizer, ids[i])))
             continue;
         headwise_parts_write(parts, piece.bytes, piece.size_bytes);
         headwise_parts_end(parts);
@@ -73,8 +73,8 @@ static enum headwise_status decode(headwise_decoding *decoding, const int32_t *i
         parts->failed ? headwise_model_no_memory("decode")
                       : headwise_decoder_run(&decoding->tokenizer->decoder, &decoding->room, parts);
     if (!status)
-        *text = (struct headwise_text){parts->text.size > 0 ? parts->text.at : "",
-                                       parts->text.size};
+        *text =
+            (struct headwise_text){parts->text.size > 0 ? parts->text.at : "", parts->text.size};
     return status;
 }
 
@@ -95,8 +95,7 @@ enum headwise_status headwise_decode(headwise_decoding *decoding, const int32_t 
 
 /* Whether the text may end inside a character whose other bytes are still to come. */
 static bool ends_open(struct headwise_text text) {
-    return text.size_bytes >= 3 &&
-           memcmp(text.bytes + text.size_bytes - 3, "\xEF\xBF\xBD", 3) == 0;
+    return text.size_bytes >= 3 && memcmp(text.bytes + text.size_bytes - 3, "\xEF\xBF\xBD", 3) == 0;
 }
 
 /* Says what the window has beyond what was said: where its ids are all said, the said ones before
@@ -131,8 +130,7 @@ enum headwise_status headwise_decode_next(headwise_decoding *decoding, int32_t i
         return headwise_model_no_memory("decode_next");
     decoding->window[decoding->n_window++] = id;
     struct headwise_text whole;
-    enum headwise_status status =
-        decode(decoding, decoding->window, decoding->n_window, &whole);
+    enum headwise_status status = decode(decoding, decoding->window, decoding->n_window, &whole);
     bool hold = !status && decoding->n_window - decoding->n_said < MOST_HELD &&
                 (whole.size_bytes <= decoding->said_size || ends_open(whole));
     if (hold)

@@ -55,10 +55,10 @@ static enum headwise_status encode_plain(headwise_encoding *encoding, struct rea
                 from = to = headwise_aligned_origin(text, &cursor, token.begin);
             if (token.end > token.begin + 1)
                 to = headwise_aligned_origin(text, &cursor, token.end - 1);
-            status = add_found(encoding, reading->found,
-                               (struct headwise_found){.id = token.id, .span = {from.from, to.to}},
-                               text->text.at + token.begin,
-                               token.is_text ? token.end - token.begin : 0);
+            status =
+                add_found(encoding, reading->found,
+                          (struct headwise_found){.id = token.id, .span = {from.from, to.to}},
+                          text->text.at + token.begin, token.is_text ? token.end - token.begin : 0);
         }
     }
     return status;
@@ -131,8 +131,8 @@ static enum headwise_status encode_reading(headwise_encoding *encoding, struct r
                 headwise_aligned_put_part(&encoding->text, reading->input, &reading->cursor, done,
                                           match.begin);
             else
-                headwise_aligned_put_run(&encoding->text, reading->bytes + done,
-                                         match.begin - done, done);
+                headwise_aligned_put_run(&encoding->text, reading->bytes + done, match.begin - done,
+                                         done);
             status = encode_part(encoding, reading);
         }
         if (!status && match.token)
@@ -175,10 +175,9 @@ enum headwise_status headwise_encode_text(headwise_encoding *encoding,
         return HEADWISE_OK;
     size_t valid = headwise_utf8_valid(text->bytes, text->size_bytes);
     if (valid < text->size_bytes && !options->replace_invalid)
-        return headwise_model_fail(HEADWISE_ERR_INVALID,
-                                   "encode: %s is no UTF-8 at byte %zu (0x%02x)",
-                                   source ? "pair" : "text", valid,
-                                   (unsigned)(unsigned char)text->bytes[valid]);
+        return headwise_model_fail(
+            HEADWISE_ERR_INVALID, "encode: %s is no UTF-8 at byte %zu (0x%02x)",
+            source ? "pair" : "text", valid, (unsigned)(unsigned char)text->bytes[valid]);
     if (valid < text->size_bytes) {
         enum headwise_status status = replace_invalid(encoding, text);
         if (status)

@@ -45,8 +45,7 @@ void headwise_encoding_destroy(headwise_encoding *e) {
     headwise_memory_give(&memory, e->pieces_of_word.at, e->pieces_of_word.capacity,
                          sizeof *e->pieces_of_word.at);
     for (int i = 0; i < 2; i++)
-        headwise_memory_give(&memory, e->found[i].at, e->found[i].capacity,
-                             sizeof *e->found[i].at);
+        headwise_memory_give(&memory, e->found[i].at, e->found[i].capacity, sizeof *e->found[i].at);
     headwise_bytes_free(&memory, &e->pieces);
     headwise_memory_give(&memory, e->ids, e->ids_capacity, sizeof *e->ids);
     headwise_memory_give(&memory, e->types, e->types_capacity, sizeof *e->types);

@@ -16,8 +16,7 @@ static bool next_line(const char *text, size_t size, size_t *at, struct headwise
         size_t last = n - 1, step;
         while (last > 0 && headwise_utf8_continues(begin[last]))
             last--;
-        if (!(headwise_text_class(headwise_utf8_read(begin + last, &step)) &
-              HEADWISE_CLASS_SPACE))
+        if (!(headwise_text_class(headwise_utf8_read(begin + last, &step)) & HEADWISE_CLASS_SPACE))
             break;
         n = last;
     }
@@ -60,8 +59,8 @@ enum headwise_status headwise_tokenizer_read_lines(headwise_tokenizer *tokenizer
     uint32_t id = 0;
     for (size_t at = 0; !status && next_line(text, size, &at, &line); id++) {
         if (id > HEADWISE_VOCABULARY_MAX_ID)
-            status = headwise_model_fail(HEADWISE_ERR_FORMAT, "%s: has more than 4194304 lines",
-                                         name);
+            status =
+                headwise_model_fail(HEADWISE_ERR_FORMAT, "%s: has more than 4194304 lines", name);
         else if (!headwise_vocabulary_add(&model->vocabulary, line, id))
             status = headwise_model_no_memory(name);
     }

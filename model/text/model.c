@@ -20,16 +20,14 @@ enum headwise_status headwise_model_unknown(const struct headwise_model *model, 
             HEADWISE_ERR_FORMAT,
             "encode: a word is not in the vocabulary, which has no unknown piece '%.*s'",
             (int)model->unknown.size, model->unknown.size ? model->unknown.at : "");
-    return headwise_token_add(tokens,
-                              (struct headwise_token){model->unknown_id, false, begin, end})
+    return headwise_token_add(tokens, (struct headwise_token){model->unknown_id, false, begin, end})
                ? HEADWISE_OK
                : headwise_model_no_memory("encode");
 }
 
 static enum headwise_status cut_word(const struct headwise_model *model,
                                      struct headwise_model_room *room, const char *text,
-                                     size_t begin, size_t end,
-                                     struct headwise_token_list *tokens) {
+                                     size_t begin, size_t end, struct headwise_token_list *tokens) {
     int32_t id;
     switch (model->kind) {
     case HEADWISE_MODEL_WORDPIECE:
@@ -67,8 +65,7 @@ enum headwise_status headwise_model_cut(const struct headwise_model *model,
 /* The trie of all pieces; UNIGRAM, WORDPIECE. */
 static bool build_trie(struct headwise_model *model) {
     size_t n = 0, n_keys = model->vocabulary.n_ids;
-    struct headwise_trie_key *keys =
-        headwise_memory_take(model->memory, n_keys + 1, sizeof *keys);
+    struct headwise_trie_key *keys = headwise_memory_take(model->memory, n_keys + 1, sizeof *keys);
     if (!keys)
         return false;
     for (size_t id = 0; id < n_keys; id++) {

@@ -93,8 +93,7 @@ enum headwise_status headwise_wordpiece_cut(const struct headwise_model *model, 
                                             struct headwise_token_list *tokens);
 enum headwise_status headwise_bpe_cut(const struct headwise_model *model,
                                       struct headwise_model_room *room, const char *text,
-                                      size_t begin, size_t end,
-                                      struct headwise_token_list *tokens);
+                                      size_t begin, size_t end, struct headwise_token_list *tokens);
 enum headwise_status headwise_unigram_cut(const struct headwise_model *model,
                                           struct headwise_model_room *room, const char *text,
                                           size_t begin, size_t end,
@@ -118,7 +117,6 @@ bool headwise_word_cache_find(struct headwise_word_cache *cache, const char *wor
                               size_t begin, struct headwise_token_list *tokens, bool *failed);
 /* Keeps the tokens from first on, which were just made of the word that begins at begin. */
 void headwise_word_cache_keep(struct headwise_word_cache *cache, const char *word, size_t size,
-                              size_t begin, const struct headwise_token_list *tokens,
-                              size_t first);
+                              size_t begin, const struct headwise_token_list *tokens, size_t first);
 
 #endif

@@ -41,8 +41,8 @@ static enum headwise_status read_scored(struct headwise_model *model,
         return status;
     if (!headwise_memory_grow(model->memory, &model->scores, capacity, (size_t)id + 1,
                               sizeof *model->scores) ||
-        !headwise_vocabulary_add(&model->vocabulary,
-                                 (struct headwise_text){piece->at, piece->size}, id))
+        !headwise_vocabulary_add(&model->vocabulary, (struct headwise_text){piece->at, piece->size},
+                                 id))
         return headwise_model_no_memory(object->file->name);
     model->scores[model->n_scores++] = score;
     if (model->n_scores == 1 || score < model->unknown_score)
@@ -95,10 +95,10 @@ static enum headwise_status read_bpe(struct headwise_model *model,
                                        object->file->name, object->part, dropout);
     }
     model->has_unknown = headwise_config_get(object, "unk_token", &slice);
-    enum headwise_status status = headwise_config_bytes(object, "unk_token", false, &model->unknown);
+    enum headwise_status status =
+        headwise_config_bytes(object, "unk_token", false, &model->unknown);
     if (!status)
-        status =
-            headwise_config_bytes(object, "continuing_subword_prefix", false, &model->prefix);
+        status = headwise_config_bytes(object, "continuing_subword_prefix", false, &model->prefix);
     if (!status)
         status = headwise_config_bytes(object, "end_of_word_suffix", false, &model->suffix);
     if (!status)

@@ -26,9 +26,9 @@ enum headwise_status headwise_model_read_vocabulary(struct headwise_model *model
             status = headwise_config_fail(object, "vocab", "has an id that is not in 0..4194303");
         if (!status)
             status = headwise_config_text(object, &key, &piece);
-        if (!status && !headwise_vocabulary_add(&model->vocabulary,
-                                                (struct headwise_text){piece.at, piece.size},
-                                                (uint32_t)id))
+        if (!status &&
+            !headwise_vocabulary_add(&model->vocabulary,
+                                     (struct headwise_text){piece.at, piece.size}, (uint32_t)id))
             status = headwise_model_no_memory(object->file->name);
     }
     headwise_bytes_free(model->memory, &piece);
@@ -80,9 +80,11 @@ static enum headwise_status add_merge(struct headwise_model *model,
     }
     if (both < 0)
         return headwise_model_fail(
-            HEADWISE_ERR_FORMAT, "%s: %s: merges join '%.*s' and '%.*s', expected both and '%s' "
-            "in the vocabulary", object->file->name, object->part, (int)(middle < 40 ? middle : 40),
-            pair->at, (int)(n_right < 40 ? n_right : 40), pair->at + middle, "what they become");
+            HEADWISE_ERR_FORMAT,
+            "%s: %s: merges join '%.*s' and '%.*s', expected both and '%s' "
+            "in the vocabulary",
+            object->file->name, object->part, (int)(middle < 40 ? middle : 40), pair->at,
+            (int)(n_right < 40 ? n_right : 40), pair->at + middle, "what they become");
     struct headwise_merge merge = {(uint32_t)left, (uint32_t)right, (uint32_t)model->merges.rank++,
                                    (uint32_t)both};
     return headwise_merges_add(&model->merges, merge)
@@ -91,7 +93,7 @@ static enum headwise_status add_merge(struct headwise_model *model,
 }
 
 enum headwise_status headwise_model_read_merges(struct headwise_model *model,
-                                        const struct headwise_config_object *object) {
+                                                const struct headwise_config_object *object) {
     struct headwise_json_reader json;
     struct headwise_json_slice slice;
     struct headwise_bytes pair = {0};

@@ -136,10 +136,9 @@ static bool is_inert(struct headwise_form form, uint32_t c) {
         return c < (form.compat ? 0xa0u : form.compose ? 0x300u : 0xc0u);
     if ((c >= 0x3400 && c <= 0x4dbf) || (c >= 0x4e00 && c <= 0x9fff))
         return true;
-    return form.compose &&
-           ((c >= 0x400 && c <= 0x482) || (c >= 0x48a && c <= 0x52f) ||
-            (c >= 0x3041 && c <= 0x3096) || (c >= 0x30a1 && c <= 0x30fa) ||
-            (c >= 0xac00 && c <= 0xd7a3));
+    return form.compose && ((c >= 0x400 && c <= 0x482) || (c >= 0x48a && c <= 0x52f) ||
+                            (c >= 0x3041 && c <= 0x3096) || (c >= 0x30a1 && c <= 0x30fa) ||
+                            (c >= 0xac00 && c <= 0xd7a3));
 }
 
 /* Copies characters that stay as they are, up to the last one that the next may change. */
@@ -166,8 +165,7 @@ void headwise_normal_form(struct headwise_aligned *target, const struct headwise
     room->run.n = room->kept.n = 0;
     struct work work = {.form = form, .room = room};
     size_t at = 0, end = source->text.size;
-    work.change =
-        (struct headwise_aligned_change){.source = source, .target = target, .end = end};
+    work.change = (struct headwise_aligned_change){.source = source, .target = target, .end = end};
     while (at < end && !target->failed) {
         copy_inert(&work, at, end);
         if (work.change.at > at)

@@ -78,8 +78,8 @@ static enum headwise_status replace(struct headwise_aligned *target,
     const char *text = source->text.at, *content = step->content.at;
     size_t size = source->text.size, done = 0, from = 0, begin, end = 0;
     while (from <= size && !target->failed) {
-        enum headwise_status status = headwise_pattern_find(&step->pattern, room->patterns, text,
-                                                            size, from, &begin, &end);
+        enum headwise_status status =
+            headwise_pattern_find(&step->pattern, room->patterns, text, size, from, &begin, &end);
         if (status)
             return status;
         if (begin > size)
@@ -112,10 +112,9 @@ static enum headwise_status run_step(struct headwise_aligned *target,
                                      const struct headwise_aligned *source,
                                      const struct headwise_normalizer_step *step,
                                      struct headwise_normalizer_room *room) {
-    struct headwise_form form = {.compat = step->kind == HEADWISE_NORMALIZER_NFKC ||
-                                           step->kind == HEADWISE_NORMALIZER_NFKD,
-                                 .compose = step->kind == HEADWISE_NORMALIZER_NFC ||
-                                            step->kind == HEADWISE_NORMALIZER_NFKC};
+    struct headwise_form form = {
+        .compat = step->kind == HEADWISE_NORMALIZER_NFKC || step->kind == HEADWISE_NORMALIZER_NFKD,
+        .compose = step->kind == HEADWISE_NORMALIZER_NFC || step->kind == HEADWISE_NORMALIZER_NFKC};
     struct headwise_aligned_cursor cursor = {0};
     switch (step->kind) {
     case HEADWISE_NORMALIZER_BERT:

@@ -26,8 +26,8 @@ static enum headwise_status open_file(headwise_tokenizer *tokenizer, const char 
     if (status)
         return status;
     if (ends_with(path, ".txt"))
-        status = headwise_tokenizer_read_lines(tokenizer, (const char *)file.bytes,
-                                               file.size_bytes, options && options->cased, path);
+        status = headwise_tokenizer_read_lines(tokenizer, (const char *)file.bytes, file.size_bytes,
+                                               options && options->cased, path);
     else
         status = headwise_tokenizer_read(tokenizer, file.bytes, file.size_bytes, path);
     headwise_io_unmap(&file);

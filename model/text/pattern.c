@@ -156,9 +156,10 @@ static enum headwise_status find_regex(const struct headwise_pattern *pattern,
     if (found == PCRE2_ERROR_NOMEMORY)
         return headwise_model_no_memory("pattern");
     if (found < 0)
-        return headwise_model_fail(HEADWISE_ERR_UNSUPPORTED,
-                                   "the regular expression '%.*s' takes too many steps on this text",
-                                   (int)pattern->source.size, pattern->source.at);
+        return headwise_model_fail(
+            HEADWISE_ERR_UNSUPPORTED,
+            "the regular expression '%.*s' takes too many steps on this text",
+            (int)pattern->source.size, pattern->source.at);
     const PCRE2_SIZE *places = pcre2_get_ovector_pointer(room->data);
     if (places[0] <= places[1]) { /* \K in a look-ahead turns them round */
         *begin = places[0];
@@ -174,10 +175,10 @@ enum headwise_status headwise_pattern_find(const struct headwise_pattern *patter
     if (pattern->kind == HEADWISE_PATTERN_REGEX)
         return find_regex(pattern, room, text, size, from, begin, end);
     if (pattern->kind == HEADWISE_PATTERN_TEXT) {
-        const char *found = pattern->source.size == 0
-                                ? NULL
-                                : memmem(text + from, size - from, pattern->source.at,
-                                         pattern->source.size);
+        const char *found =
+            pattern->source.size == 0
+                ? NULL
+                : memmem(text + from, size - from, pattern->source.at, pattern->source.size);
         if (found) {
             *begin = (size_t)(found - text);
             *end = *begin + pattern->source.size;

@@ -18,8 +18,8 @@ static const char *const kinds[] = {
 static enum headwise_status add_piece(struct headwise_post_processor *post, bool pair,
                                       struct headwise_template_piece piece) {
     struct headwise_template *template = &post->templates[pair];
-    if (!headwise_memory_grow(post->memory, &template->pieces, &template->capacity,
-                              template->n + 1, sizeof piece))
+    if (!headwise_memory_grow(post->memory, &template->pieces, &template->capacity, template->n + 1,
+                              sizeof piece))
         return headwise_model_no_memory("post_processor");
     template->pieces[template->n++] = piece;
     return HEADWISE_OK;
@@ -47,9 +47,9 @@ enum headwise_status headwise_post_processor_bert(struct headwise_post_processor
     const int32_t type = roberta ? 0 : 1;
     size_t at = post->n_ids;
     const struct headwise_template_piece pieces[] = {
-        {HEADWISE_TEMPLATE_SPECIAL, 0, at, 1},           {HEADWISE_TEMPLATE_FIRST, 0, 0, 0},
-        {HEADWISE_TEMPLATE_SPECIAL, 0, at + 1, 1},       {HEADWISE_TEMPLATE_SPECIAL, 0, at + 1, 1},
-        {HEADWISE_TEMPLATE_SECOND, type, 0, 0},          {HEADWISE_TEMPLATE_SPECIAL, type, at + 1, 1},
+        {HEADWISE_TEMPLATE_SPECIAL, 0, at, 1},     {HEADWISE_TEMPLATE_FIRST, 0, 0, 0},
+        {HEADWISE_TEMPLATE_SPECIAL, 0, at + 1, 1}, {HEADWISE_TEMPLATE_SPECIAL, 0, at + 1, 1},
+        {HEADWISE_TEMPLATE_SECOND, type, 0, 0},    {HEADWISE_TEMPLATE_SPECIAL, type, at + 1, 1},
     };
     enum headwise_status status = add_id(post, cls);
     if (!status)
@@ -76,8 +76,8 @@ static enum headwise_status take_id(const struct headwise_config_object *object,
     return HEADWISE_OK;
 }
 
-static enum headwise_status read_named(const struct headwise_config_object *object,
-                                       const char *key, int32_t *id) {
+static enum headwise_status read_named(const struct headwise_config_object *object, const char *key,
+                                       int32_t *id) {
     struct headwise_json_slice slice;
     struct headwise_json_reader json;
     struct headwise_json_text text;

@@ -163,8 +163,7 @@ static void write_split(struct headwise_aligned *target, const struct headwise_a
 
 /* Writes every split anew, to the other text. */
 static enum headwise_status write_all(const struct headwise_pre_step *step, bool as_characters,
-                                      struct headwise_pre_room *room,
-                                      struct headwise_aligned *text,
+                                      struct headwise_pre_room *room, struct headwise_aligned *text,
                                       struct headwise_splits *splits) {
     struct headwise_aligned *other = &room->other;
     struct headwise_aligned_cursor cursor = {0};
@@ -172,8 +171,7 @@ static enum headwise_status write_all(const struct headwise_pre_step *step, bool
     for (size_t i = 0; i < splits->n && !other->failed; i++) {
         size_t begin = other->text.size;
         if (as_characters)
-            headwise_byte_level_write(other, text, &cursor, splits->at[i].begin,
-                                      splits->at[i].end);
+            headwise_byte_level_write(other, text, &cursor, splits->at[i].begin, splits->at[i].end);
         else
             write_split(other, text, &cursor, step, splits->at[i]);
         splits->at[i] = (struct headwise_split){begin, other->text.size};

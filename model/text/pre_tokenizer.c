@@ -91,8 +91,8 @@ static enum headwise_status read_metaspace(struct headwise_pre_step *step,
     if (!status && headwise_config_get(object, "prepend_scheme", &slice)) {
         status = headwise_config_word(object, "prepend_scheme", schemes, &scheme);
         if (!status && !prefix && scheme != HEADWISE_PREPEND_NEVER)
-            status = headwise_config_fail(object, "add_prefix_space",
-                                          "does not fit to prepend_scheme");
+            status =
+                headwise_config_fail(object, "add_prefix_space", "does not fit to prepend_scheme");
     } else if (!prefix) {
         scheme = HEADWISE_PREPEND_NEVER;
     }
@@ -133,8 +133,7 @@ static enum headwise_status read_options(struct headwise_pre_step *step,
     case HEADWISE_PRE_FIXED_LENGTH:
         step->length = 5;
         status = headwise_config_size(object, "length", false, &step->length);
-        return status || step->length > 0 ? status
-                                          : headwise_config_fail(object, "length", "is 0");
+        return status || step->length > 0 ? status : headwise_config_fail(object, "length", "is 0");
     default:
         return HEADWISE_OK;
     }
@@ -155,7 +154,7 @@ enum headwise_status headwise_pre_tokenizer_add(struct headwise_pre_tokenizer *p
     step->invert = kind == HEADWISE_PRE_WHITESPACE;
     if (kind == HEADWISE_PRE_WHITESPACE)
         return headwise_pattern_set(&step->pattern, pre->memory,
-                                    (struct headwise_text){"\\w+|[^\\w\\s]+", 13}, true);
+                                    (struct headwise_text){"\\w+|[^\\w\\s]+", 12}, true);
     if (kind == HEADWISE_PRE_BYTE_LEVEL)
         return headwise_pattern_set(&step->pattern, pre->memory,
                                     (struct headwise_text){gpt2, sizeof gpt2 - 1}, true);

@@ -43,8 +43,8 @@ enum headwise_prepend { HEADWISE_PREPEND_FIRST, HEADWISE_PREPEND_NEVER, HEADWISE
 struct headwise_pre_step {
     enum headwise_pre_tokenizer_kind kind;
     enum headwise_split_behavior behavior;
-    struct headwise_pattern pattern; /* SPLIT, BYTE_LEVEL with use_regex, WHITESPACE */
-    bool invert;                     /* SPLIT: what does not match is the delimiter */
+    struct headwise_pattern pattern;  /* SPLIT, BYTE_LEVEL with use_regex, WHITESPACE */
+    bool invert;                      /* SPLIT: what does not match is the delimiter */
     bool add_prefix_space, use_regex; /* BYTE_LEVEL */
     bool as_bytes; /* BYTE_LEVEL: the model reads bytes, so that none is written as a character */
     bool split;    /* METASPACE */

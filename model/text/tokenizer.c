@@ -147,8 +147,7 @@ struct headwise_text headwise_tokenizer_written(const struct headwise_tokenizer 
                                                 int32_t id) {
     const struct headwise_added_token *token = headwise_added_of(&tokenizer->added, id);
     if (token && token->normalized_content.size > 0)
-        return (struct headwise_text){token->normalized_content.at,
-                                      token->normalized_content.size};
+        return (struct headwise_text){token->normalized_content.at, token->normalized_content.size};
     if (token)
         return (struct headwise_text){"", 0};
     return id < 0 ? (struct headwise_text){NULL, 0}

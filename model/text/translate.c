@@ -16,11 +16,8 @@ struct escape {
 };
 
 static const struct escape escapes[] = {
-    {'s', {"[", "]"}, spaces},
-    {'S', {"[^", "]"}, spaces},
-    {'w', {"[", "]"}, words},
-    {'W', {"[^", "]"}, words},
-    {'h', {"[", "]"}, "0-9a-fA-F"},
+    {'s', {"[", "]"}, spaces}, {'S', {"[^", "]"}, spaces},     {'w', {"[", "]"}, words},
+    {'W', {"[^", "]"}, words}, {'h', {"[", "]"}, "0-9a-fA-F"},
 };
 
 bool headwise_pattern_translate(const struct headwise_allocator *memory,

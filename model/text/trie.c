@@ -20,20 +20,19 @@ struct builder {
 
 static int compare_keys(const void *a, const void *b) {
     const struct headwise_trie_key *x = a, *y = b;
-    size_t size =
-        x->text.size_bytes < y->text.size_bytes ? x->text.size_bytes : y->text.size_bytes;
+    size_t size = x->text.size_bytes < y->text.size_bytes ? x->text.size_bytes : y->text.size_bytes;
     int order = size > 0 ? memcmp(x->text.bytes, y->text.bytes, size) : 0;
     if (order == 0)
-        order = (x->text.size_bytes > y->text.size_bytes) -
-                (x->text.size_bytes < y->text.size_bytes);
+        order =
+            (x->text.size_bytes > y->text.size_bytes) - (x->text.size_bytes < y->text.size_bytes);
     return order ? order : (x->value > y->value) - (x->value < y->value);
 }
 
 static bool have_nodes(struct headwise_trie *trie, size_t n) {
     if (n <= trie->n_nodes)
         return true;
-    if (n > UINT32_MAX / 2 || !headwise_memory_grow(trie->memory, &trie->nodes, &trie->capacity,
-                                                    n, sizeof *trie->nodes))
+    if (n > UINT32_MAX / 2 ||
+        !headwise_memory_grow(trie->memory, &trie->nodes, &trie->capacity, n, sizeof *trie->nodes))
         return false;
     for (size_t i = trie->n_nodes; i < n; i++)
         trie->nodes[i] = (struct headwise_trie_node){0, 0, -1};

@@ -157,8 +157,7 @@ static const struct headwise_text_shift *find_shift(const struct headwise_text_s
 unsigned headwise_text_combining(uint32_t c) {
     if (c < 0x300)
         return 0;
-    unsigned combining =
-        (unsigned)utf8proc_get_property((utf8proc_int32_t)c)->combining_class;
+    unsigned combining = (unsigned)utf8proc_get_property((utf8proc_int32_t)c)->combining_class;
     if (combining > 0 && find_shift(headwise_text_starters, headwise_text_n_starters, c))
         return 0;
     return combining;
@@ -172,8 +171,8 @@ size_t headwise_text_lower(uint32_t lower[HEADWISE_LOWER_MAX], uint32_t c) {
     }
     const struct headwise_text_shift *row =
         find_shift(headwise_text_lowered, headwise_text_n_lowered, c);
-    lower[0] = row ? (uint32_t)((int32_t)c + row->value)
-                   : (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
+    lower[0] =
+        row ? (uint32_t)((int32_t)c + row->value) : (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
     return 1;
 }
 
@@ -203,7 +202,7 @@ uint32_t headwise_text_compose(uint32_t first, uint32_t second) {
     utf8proc_int32_t pair[2] = {(utf8proc_int32_t)first, (utf8proc_int32_t)second};
     if (utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE) != 1)
         return 0;
-    const struct headwise_text_shift *row = find_shift(
-        headwise_text_undivided, headwise_text_n_undivided, (uint32_t)pair[0]);
+    const struct headwise_text_shift *row =
+        find_shift(headwise_text_undivided, headwise_text_n_undivided, (uint32_t)pair[0]);
     return row && row->value == 1 ? 0 : (uint32_t)pair[0];
 }

@@ -9,15 +9,15 @@
 #include "headwise/common.h"
 
 enum {
-    HEADWISE_CLASS_LETTER = 1,      /* \p{L} of a pattern */
-    HEADWISE_CLASS_NUMBER = 2,      /* \p{N} of a pattern */
-    HEADWISE_CLASS_SPACE = 4,       /* White_Space */
-    HEADWISE_CLASS_MARK = 8,        /* M */
-    HEADWISE_CLASS_NONSPACING = 16, /* Mn */
+    HEADWISE_CLASS_LETTER = 1,       /* \p{L} of a pattern */
+    HEADWISE_CLASS_NUMBER = 2,       /* \p{N} of a pattern */
+    HEADWISE_CLASS_SPACE = 4,        /* White_Space */
+    HEADWISE_CLASS_MARK = 8,         /* M */
+    HEADWISE_CLASS_NONSPACING = 16,  /* Mn */
     HEADWISE_CLASS_PUNCTUATION = 32, /* P, and the ASCII signs that are no letters or digits */
-    HEADWISE_CLASS_CONTROL = 64, /* Cc, Cf, Co and U+FFFD, but not tab, line feed and return */
-    HEADWISE_CLASS_WORD = 128,   /* \w: letters, marks, decimal digits, connectors, joiners */
-    HEADWISE_CLASS_NUMERIC = 256 /* N, newer than NUMBER */
+    HEADWISE_CLASS_CONTROL = 64,     /* Cc, Cf, Co and U+FFFD, but not tab, line feed and return */
+    HEADWISE_CLASS_WORD = 128,       /* \w: letters, marks, decimal digits, connectors, joiners */
+    HEADWISE_CLASS_NUMERIC = 256     /* N, newer than NUMBER */
 };
 
 /* The classes of a code point; of an ASCII character by a table. */
@@ -40,8 +40,8 @@ static inline uint32_t headwise_utf8_read(const char *at, size_t *size) {
         return *size = 2, (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
     if (s[0] < 0xf0)
         return *size = 3, (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-    return *size = 4, (s[0] & 7u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6 |
-                      (s[3] & 0x3fu);
+    return *size = 4,
+           (s[0] & 7u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6 | (s[3] & 0x3fu);
 }
 
 /* Writes at most 4 bytes; returns how many. */

@@ -60,13 +60,13 @@ static bool add_piece(const struct headwise_model *model, const char *text, size
     for (size_t i = begin; all && i < end; i++)
         all = model->bytes[(unsigned char)text[i]] >= 0;
     if (!all)
-        return headwise_token_add(
-            tokens, (struct headwise_token){model->unknown_id, true, begin, end});
+        return headwise_token_add(tokens,
+                                  (struct headwise_token){model->unknown_id, true, begin, end});
     bool good = true;
     for (size_t i = begin; good && i < end; i++)
-        good = headwise_token_add(
-            tokens,
-            (struct headwise_token){model->bytes[(unsigned char)text[i]], false, begin, end});
+        good =
+            headwise_token_add(tokens, (struct headwise_token){model->bytes[(unsigned char)text[i]],
+                                                               false, begin, end});
     return good;
 }
 

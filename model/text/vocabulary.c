@@ -79,8 +79,8 @@ bool headwise_vocabulary_add(struct headwise_vocabulary *v, struct headwise_text
     if (!v->slots[slot])
         v->n_pieces++;
     if (!v->places[id].is_used) /* otherwise the first piece of an id stays its name */
-        v->places[id] = (struct headwise_vocabulary_place){(uint32_t)begin,
-                                                           (uint32_t)piece.size_bytes, 1};
+        v->places[id] =
+            (struct headwise_vocabulary_place){(uint32_t)begin, (uint32_t)piece.size_bytes, 1};
     v->slots[slot] = id + 1;
     return true;
 }

@@ -10,11 +10,11 @@ enum { HEADWISE_VOCABULARY_MAX_ID = (1 << 22) - 1 };
 
 struct headwise_vocabulary {
     const struct headwise_allocator *memory;
-    struct headwise_bytes pool;                      /* all pieces */
-    struct headwise_vocabulary_place *places;        /* by id */
-    size_t n_ids, n_pieces, places_capacity;         /* n_ids: the largest and one */
-    uint32_t *slots;                                 /* open addressing: id and 1, or 0 */
-    size_t n_slots;                                  /* a power of two, or 0 */
+    struct headwise_bytes pool;               /* all pieces */
+    struct headwise_vocabulary_place *places; /* by id */
+    size_t n_ids, n_pieces, places_capacity;  /* n_ids: the largest and one */
+    uint32_t *slots;                          /* open addressing: id and 1, or 0 */
+    size_t n_slots;                           /* a power of two, or 0 */
 };
 
 struct headwise_vocabulary_place {

@@ -50,8 +50,8 @@ bool headwise_word_cache_find(struct headwise_word_cache *cache, const char *wor
     if (entry->generation != cache->generation || entry->hash != hash || entry->size != size ||
         memcmp(cache->words + entry->word, word, size) != 0)
         return false;
-    if (!headwise_memory_grow(tokens->memory, &tokens->at, &tokens->capacity,
-                              tokens->n + entry->n, sizeof *tokens->at))
+    if (!headwise_memory_grow(tokens->memory, &tokens->at, &tokens->capacity, tokens->n + entry->n,
+                              sizeof *tokens->at))
         return *failed = true;
     for (size_t i = 0; i < entry->n; i++) {
         const struct kept *kept = &cache->tokens[entry->first + i];
@@ -75,10 +75,12 @@ void headwise_word_cache_keep(struct headwise_word_cache *cache, const char *wor
         }
     }
     uint64_t hash = headwise_text_hash(word, size);
-    cache->entries[hash % N_ENTRIES] =
-        (struct entry){hash,           (uint32_t)cache->words_size,
-                       (uint32_t)cache->n_tokens, (uint16_t)size, (uint16_t)n,
-                       cache->generation};
+    cache->entries[hash % N_ENTRIES] = (struct entry){hash,
+                                                      (uint32_t)cache->words_size,
+                                                      (uint32_t)cache->n_tokens,
+                                                      (uint16_t)size,
+                                                      (uint16_t)n,
+                                                      cache->generation};
     memcpy(cache->words + cache->words_size, word, size);
     cache->words_size += size;
     for (size_t i = 0; i < n; i++) {
