@@ -54,6 +54,13 @@ void headwise_parts_write(struct headwise_parts *parts, const char *bytes, size_
 void headwise_parts_end(struct headwise_parts *parts);
 struct headwise_text headwise_parts_get(const struct headwise_parts *parts, size_t index);
 
+/* Pieces in the byte-level alphabet become one text; one with another character is taken as it is.
+ * Pieces "<0x0A>" become the bytes' text. False: no memory. */
+bool headwise_decode_byte_level(struct headwise_parts *to, const struct headwise_parts *from,
+                                struct headwise_bytes *bytes);
+bool headwise_decode_byte_fallback(struct headwise_parts *to, const struct headwise_parts *from,
+                                   struct headwise_bytes *bytes);
+
 struct headwise_decoder_room {
     struct headwise_parts other;
     struct headwise_bytes scratch[2];

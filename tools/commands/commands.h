@@ -10,5 +10,6 @@ extern const struct command command_layer;
 extern const struct command command_inspect;
 extern const struct command command_prune;
 extern const struct command command_sweep;
+extern const struct command command_tokens;
 
 #endif

@@ -10,9 +10,9 @@
 #include "common/message.h"
 #include "headwise/common.h"
 
-static const struct command *const commands[] = {&command_info,  &command_attention,
-                                                 &command_layer, &command_inspect,
-                                                 &command_prune, &command_sweep};
+static const struct command *const commands[] = {
+    &command_info,  &command_attention, &command_layer, &command_inspect,
+    &command_prune, &command_sweep,     &command_tokens};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -140,10 +140,18 @@ static const struct option *find(const struct command *command, const char *argu
     return NULL;
 }
 
-static int store_operand(void *settings, const struct command *command, const char *text) {
+/* Operands after the first are moved to the beginning of the arguments, all of which were read. */
+static int store_operand(void *settings, const struct command *command, char **arguments,
+                         char *text) {
     const char **operand = (const char **)((char *)settings + command->operand_offset);
+    struct option_texts *more = (struct option_texts *)((char *)settings + command->more_offset);
     if (!command->operand)
         return fail("%s: takes no operand, but \"%s\" is given", command->name, text);
+    if (*operand && command->more) {
+        more->at = arguments;
+        arguments[more->n++] = text;
+        return EXIT_GOOD;
+    }
     if (*operand)
         return fail("%s: takes one %s, but \"%s\" and \"%s\" are given", command->name,
                     command->operand, *operand, text);
@@ -155,10 +163,11 @@ int options_parse(void *settings, bool *done, const struct command *command, int
                   char **arguments) {
     bool only_operands = false;
     for (int i = 0; i < n_arguments; i++) {
-        const char *argument = arguments[i], *value;
+        char *argument = arguments[i];
+        const char *value;
         int code = EXIT_GOOD;
         if (only_operands || argument[0] != '-' || !argument[1]) {
-            code = store_operand(settings, command, argument);
+            code = store_operand(settings, command, arguments, argument);
         } else if (strcmp(argument, "--") == 0) {
             only_operands = true;
         } else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {

@@ -24,6 +24,12 @@ struct option_real {
     double value;
 };
 
+/* Operands after the first, in their order. */
+struct option_texts {
+    char **at;
+    int n;
+};
+
 /* In names '-' and '_' are the same to the user. */
 struct option {
     const char *name; /* without the dashes */
@@ -45,6 +51,8 @@ struct command {
     size_t settings_size;
     const char *operand;   /* name of its only operand, NULL: it takes none */
     size_t operand_offset; /* const char * */
+    const char *more;      /* name of the operands after it, NULL: there may be none */
+    size_t more_offset;    /* struct option_texts */
     int (*run)(const void *settings);
 };
 
