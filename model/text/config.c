@@ -71,7 +71,7 @@ enum headwise_status headwise_config_size(const struct headwise_config_object *o
 enum headwise_status headwise_config_text(const struct headwise_config_object *object,
                                           const struct headwise_json_text *text,
                                           struct headwise_bytes *value) {
-    if (!headwise_bytes_reserve(object->file->memory, value, text->size))
+    if (!headwise_bytes_reserve(object->file->memory, value, text->size + 1)) /* never NULL */
         return headwise_model_no_memory(object->file->name);
     headwise_json_copy(value->at + value->size, text);
     value->size += text->size;

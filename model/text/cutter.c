@@ -12,9 +12,15 @@ bool headwise_splits_add(const struct headwise_allocator *memory, struct headwis
     return true;
 }
 
+/* Empty ones count until the end: others may join them. */
 static void add(struct headwise_cutter *cutter, size_t begin, size_t end) {
-    if (!headwise_splits_add(cutter->memory, cutter->splits, begin, end))
+    struct headwise_splits *splits = cutter->splits;
+    if (!headwise_memory_grow(cutter->memory, &splits->at, &splits->capacity, splits->n + 1,
+                              sizeof *splits->at))
         cutter->failed = true;
+    else
+        splits->at[splits->n++] = (struct headwise_split){begin, end};
+    cutter->has_empty = cutter->has_empty || begin == end;
 }
 
 void headwise_cutter_begin(struct headwise_cutter *cutter) {
@@ -64,4 +70,14 @@ void headwise_cutter_end(struct headwise_cutter *cutter) {
     if (cutter->has_waiting)
         add(cutter, cutter->waiting.begin, cutter->waiting.end);
     cutter->has_waiting = false;
+    struct headwise_splits *splits = cutter->splits;
+    size_t n = cutter->first;
+    if (!cutter->has_empty)
+        return;
+    for (size_t i = n; i < splits->n; i++) {
+        if (splits->at[i].begin < splits->at[i].end)
+            splits->at[n++] = splits->at[i];
+    }
+    splits->n = n;
+    cutter->has_empty = false;
 }

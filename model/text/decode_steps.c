@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "text/decoder.h"
-#include "text/unicode.h"
 
 /* Appends a text with another instead of each old one. */
 static bool replace(const struct headwise_allocator *memory, struct headwise_bytes *to,
@@ -98,20 +97,19 @@ static void strip(struct headwise_parts *to, struct headwise_text part,
 static enum headwise_status replace_pattern(struct headwise_parts *to, struct headwise_text part,
                                             const struct headwise_decoder_step *step,
                                             struct headwise_pattern_room *room) {
-    size_t done = 0, from = 0, begin, end = 0;
-    while (from <= part.size_bytes) {
-        enum headwise_status status = headwise_pattern_find(&step->pattern, room, part.bytes,
-                                                            part.size_bytes, from, &begin, &end);
+    struct headwise_pattern_matches m = {
+        .pattern = &step->pattern, .room = room, .text = part.bytes, .size = part.size_bytes};
+    size_t done = 0;
+    bool found;
+    for (;;) {
+        enum headwise_status status = headwise_pattern_next(&m, &found);
         if (status)
             return status;
-        if (begin > part.size_bytes)
+        if (!found)
             break;
-        headwise_parts_write(to, part.bytes + done, begin - done);
+        headwise_parts_write(to, part.bytes + done, m.begin - done);
         headwise_parts_write(to, step->content.at, step->content.size);
-        done = end;
-        from = end;
-        if (begin == end)
-            from += end < part.size_bytes ? headwise_utf8_size((unsigned char)part.bytes[end]) : 1;
+        done = m.end;
     }
     headwise_parts_write(to, part.bytes + done, part.size_bytes - done);
     return HEADWISE_OK;

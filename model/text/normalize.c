@@ -75,26 +75,26 @@ static enum headwise_status replace(struct headwise_aligned *target,
                                     const struct headwise_normalizer_step *step,
                                     struct headwise_normalizer_room *room) {
     struct headwise_aligned_cursor cursor = {0};
-    const char *text = source->text.at, *content = step->content.at;
-    size_t size = source->text.size, done = 0, from = 0, begin, end = 0;
-    while (from <= size && !target->failed) {
-        enum headwise_status status =
-            headwise_pattern_find(&step->pattern, room->patterns, text, size, from, &begin, &end);
+    struct headwise_pattern_matches m = {.pattern = &step->pattern,
+                                         .room = room->patterns,
+                                         .text = source->text.at,
+                                         .size = source->text.size};
+    size_t done = 0;
+    bool found = true;
+    while (!target->failed) {
+        enum headwise_status status = headwise_pattern_next(&m, &found);
         if (status)
             return status;
-        if (begin > size)
+        if (!found)
             break;
-        headwise_aligned_put_part(target, source, &cursor, done, begin);
+        headwise_aligned_put_part(target, source, &cursor, done, m.begin);
         struct headwise_aligned_change change = {
-            .source = source, .target = target, .cursor = cursor, .at = end, .end = size};
-        for (size_t i = 0, step_size; i < step->content.size; i += step_size)
-            headwise_aligned_change(&change, headwise_utf8_read(content + i, &step_size), 0);
-        done = end;
-        from = end;
-        if (begin == end)
-            from += end < size ? headwise_utf8_size((unsigned char)text[end]) : 1;
+            .source = source, .target = target, .cursor = cursor, .at = m.end, .end = m.size};
+        for (size_t i = 0, size; i < step->content.size; i += size)
+            headwise_aligned_change(&change, headwise_utf8_read(step->content.at + i, &size), 0);
+        done = m.end;
     }
-    headwise_aligned_put_part(target, source, &cursor, done, size);
+    headwise_aligned_put_part(target, source, &cursor, done, m.size);
     return HEADWISE_OK;
 }
 

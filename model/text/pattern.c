@@ -195,3 +195,23 @@ enum headwise_status headwise_pattern_find(const struct headwise_pattern *patter
     }
     return HEADWISE_OK;
 }
+
+enum headwise_status headwise_pattern_next(struct headwise_pattern_matches *m, bool *found) {
+    *found = false;
+    while (m->from <= m->size) {
+        size_t begin, end = 0;
+        enum headwise_status status =
+            headwise_pattern_find(m->pattern, m->room, m->text, m->size, m->from, &begin, &end);
+        if (status || begin > m->size)
+            return status;
+        if (begin == end && m->has_one && end == m->end) {
+            m->from += m->from < m->size ? headwise_utf8_size((unsigned char)m->text[m->from]) : 1;
+            continue;
+        }
+        m->from = m->end = end;
+        m->begin = begin;
+        m->has_one = *found = true;
+        return HEADWISE_OK;
+    }
+    return HEADWISE_OK;
+}

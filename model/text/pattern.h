@@ -49,6 +49,20 @@ enum headwise_status headwise_pattern_find(const struct headwise_pattern *patter
                                            struct headwise_pattern_room *room, const char *text,
                                            size_t size, size_t from, size_t *begin, size_t *end);
 
+/* Matches one after the other, as Oniguruma's library counts them: an empty one does not follow
+ * another one at once. Zero but the first four at the beginning. */
+struct headwise_pattern_matches {
+    const struct headwise_pattern *pattern;
+    struct headwise_pattern_room *room;
+    const char *text;
+    size_t size;
+    size_t from, begin, end; /* the match */
+    bool has_one;            /* a match came before */
+};
+
+/* *found: begin and end are the next match. Statuses as above. */
+enum headwise_status headwise_pattern_next(struct headwise_pattern_matches *matches, bool *found);
+
 /* PCRE2's memory from an allocator. NULL: no memory. */
 pcre2_general_context *headwise_pattern_general(const struct headwise_allocator *memory);
 

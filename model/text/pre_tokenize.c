@@ -56,25 +56,24 @@ static void cut_bert(struct cut *cut, struct headwise_split split) {
 }
 
 static enum headwise_status cut_at_matches(struct cut *cut, struct headwise_split split) {
-    const char *text = cut->text + split.begin;
-    size_t size = split.end - split.begin, done = 0, from = 0, begin, end = 0;
-    bool invert = cut->step->invert;
-    while (from <= size) {
-        enum headwise_status status = headwise_pattern_find(
-            &cut->step->pattern, cut->room->patterns, text, size, from, &begin, &end);
+    struct headwise_pattern_matches m = {.pattern = &cut->step->pattern,
+                                         .room = cut->room->patterns,
+                                         .text = cut->text + split.begin,
+                                         .size = split.end - split.begin};
+    size_t done = 0;
+    bool invert = cut->step->invert, found;
+    for (;;) {
+        enum headwise_status status = headwise_pattern_next(&m, &found);
         if (status)
             return status;
-        if (begin > size)
+        if (!found)
             break;
-        if (done < begin)
-            headwise_cutter_take(&cut->cutter, split.begin + done, split.begin + begin, invert);
-        headwise_cutter_take(&cut->cutter, split.begin + begin, split.begin + end, !invert);
-        done = end;
-        from = end;
-        if (begin == end)
-            from += end < size ? headwise_utf8_size((unsigned char)text[end]) : 1;
+        if (done < m.begin)
+            headwise_cutter_take(&cut->cutter, split.begin + done, split.begin + m.begin, invert);
+        headwise_cutter_take(&cut->cutter, split.begin + m.begin, split.begin + m.end, !invert);
+        done = m.end;
     }
-    if (done < size)
+    if (done < m.size)
         headwise_cutter_take(&cut->cutter, split.begin + done, split.end, invert);
     return HEADWISE_OK;
 }

@@ -87,7 +87,7 @@ struct headwise_cutter {
     struct headwise_splits *splits;
     enum headwise_split_behavior behavior;
     size_t first; /* splits before are not this one's */
-    bool was_match, has_waiting, failed;
+    bool was_match, has_waiting, has_empty, failed;
     struct headwise_split waiting;
 };
 void headwise_cutter_begin(struct headwise_cutter *cutter);

@@ -7,7 +7,10 @@
 /* White_Space: PCRE2's \s has U+180E beside. */
 static const char spaces[] = "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}"
                              "\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
-static const char words[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}"; /* PCRE2's \w has no marks */
+/* Alphabetic, M, Nd, Pc, and the numbers of Latin-1, which Oniguruma has with them. */
+static const char words[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+                            "\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}"
+                            "\\x{1f170}-\\x{1f189}";
 
 struct escape {
     char letter;
