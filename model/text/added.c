@@ -216,8 +216,12 @@ struct headwise_added_match headwise_added_find(const struct headwise_added *add
         while (token->lstrip && match.begin > done &&
                class_before(text, match.begin, HEADWISE_CLASS_SPACE, &place))
             match.begin = place;
+        if (token->lstrip && match.begin < done)
+            match.begin = done; /* the one before took these spaces */
         while (token->rstrip && class_at(text, size, match.end, HEADWISE_CLASS_SPACE, &place))
             match.end = place;
+        if (match.end < match.begin)
+            match.end = match.begin;
         break;
     }
     return match;

@@ -96,7 +96,7 @@ static enum headwise_status encode_part(headwise_encoding *encoding, struct read
             headwise_aligned_put_part(part, text, &cursor, done, match.begin);
             status = part->failed ? no_memory() : encode_plain(encoding, reading, part);
         }
-        if (!status && match.token) {
+        if (!status && match.token && match.begin < match.end) {
             struct headwise_origin first = headwise_aligned_origin(text, &cursor, match.begin);
             struct headwise_origin last = headwise_aligned_origin(text, &cursor, match.end - 1);
             status = add_match(encoding, reading, match, text->text.at,
@@ -135,7 +135,7 @@ static enum headwise_status encode_reading(headwise_encoding *encoding, struct r
                                          done);
             status = encode_part(encoding, reading);
         }
-        if (!status && match.token)
+        if (!status && match.token && match.begin < match.end)
             status = add_match(encoding, reading, match, reading->bytes,
                                original_span(reading, match.begin, match.end));
         done = match.end;

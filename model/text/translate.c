@@ -7,10 +7,10 @@
 /* White_Space: PCRE2's \s has U+180E beside. */
 static const char spaces[] = "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}"
                              "\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}";
-/* Alphabetic, M, Nd, Pc, and the numbers of Latin-1, which Oniguruma has with them. */
-static const char words[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
-                            "\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}"
-                            "\\x{1f170}-\\x{1f189}";
+/* Alphabetic, M, Nd, Pc. */
+static const char words[] =
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+    "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}";
 
 struct escape {
     char letter;
@@ -18,9 +18,13 @@ struct escape {
     const char *content;
 };
 
+/* Outside of classes Oniguruma takes the numbers of Latin-1 for parts of words, too. */
+#define NUMBERS "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+
 static const struct escape escapes[] = {
-    {'s', {"[", "]"}, spaces}, {'S', {"[^", "]"}, spaces},     {'w', {"[", "]"}, words},
-    {'W', {"[^", "]"}, words}, {'h', {"[", "]"}, "0-9a-fA-F"},
+    {'s', {"[", "]"}, spaces},        {'S', {"[^", "]"}, spaces},
+    {'w', {"[" NUMBERS, "]"}, words}, {'W', {"[^" NUMBERS, "]"}, words},
+    {'h', {"[", "]"}, "0-9a-fA-F"},
 };
 
 bool headwise_pattern_translate(const struct headwise_allocator *memory,
@@ -31,7 +35,7 @@ bool headwise_pattern_translate(const struct headwise_allocator *memory,
         if (*at == '\\' && i + 1 < source.size_bytes) {
             const struct escape *escape = NULL;
             for (size_t k = 0; k < sizeof escapes / sizeof *escapes; k++) {
-                if (escapes[k].letter == at[1] && !(in_class && escapes[k].around[0][1]))
+                if (escapes[k].letter == at[1] && !(in_class && escapes[k].around[0][1] == '^'))
                     escape = &escapes[k];
             }
             i++;
