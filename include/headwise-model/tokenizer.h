@@ -123,7 +123,7 @@ struct headwise_encode_options {
     enum headwise_truncation truncation;
     bool cut_left; /* cut from the beginning of a text, not from its end */
 
-    bool replace_invalid; /* each byte that is no UTF-8 is read as U+FFFD */
+    bool replace_invalid; /* what is no UTF-8 is read as U+FFFD, one for each cut-off character */
 };
 
 /* Where a token comes from, in bytes: [begin, end) of its text. Tokens that were added have 0, 0.
