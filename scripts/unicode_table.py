@@ -110,7 +110,6 @@ for c in ALL:
 
 print("/* Made by scripts/unicode_table.py: where characters are other than utf8proc says. */")
 print('#include "text/unicode_table.h"')
-print('\n#include "text/unicode.h"')
 print("\nconst uint16_t headwise_text_ascii_class[128] = {")
 for i in range(0, 128, 16):
     print("    " + ", ".join(f"{v:3}" for v in ascii_class[i:i + 16]) + ",")

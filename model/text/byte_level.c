@@ -1,6 +1,5 @@
 /* The alphabet of byte-level tokenizers: a printable character for each byte. */
 #include "text/normalizer.h"
-#include "text/unicode.h"
 
 /* Bytes that are printable in Latin-1 stand for themselves, the others in their order for
  * characters from U+0100 on. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "text/unicode.h"
 
 static const char *const kinds[] = {
     [HEADWISE_NORMALIZER_BERT] = "BertNormalizer",

@@ -6,7 +6,9 @@
 #ifndef HEADWISE_TEXT_UNICODE_H
 #define HEADWISE_TEXT_UNICODE_H
 
-#include "headwise/common.h"
+#include <stdbool.h>
+
+#include "text/unicode_table.h"
 
 enum {
     HEADWISE_CLASS_LETTER = 1,       /* \p{L} of a pattern */
@@ -22,7 +24,6 @@ enum {
 
 /* The classes of a code point; of an ASCII character by a table. */
 unsigned headwise_text_class(uint32_t c);
-extern const uint16_t headwise_text_ascii_class[128];
 
 /* ---- UTF-8 ---- */
 

@@ -1,8 +1,6 @@
 /* Made by scripts/unicode_table.py: where characters are other than utf8proc says. */
 #include "text/unicode_table.h"
 
-#include "text/unicode.h"
-
 const uint16_t headwise_text_ascii_class[128] = {
     64,  64,  64,  64,  64,  64,  64,  64,  64,  4,   4,   68,  68,  4,   64,  64,  64,  64,  64,
     64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  64,  4,   32,  32,  32,  32,  32,

@@ -15,6 +15,7 @@ struct headwise_text_shift {
     int32_t value;
 };
 
+extern const uint16_t headwise_text_ascii_class[128];
 extern const uint32_t headwise_text_changed_blocks[136];
 extern const struct headwise_text_changed headwise_text_changed[];
 extern const size_t headwise_text_n_changed;

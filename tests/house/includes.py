@@ -9,7 +9,7 @@ def resolve(tree, file, name):
     """Path of the project's file that an include means, or None."""
     top = file.path.split("/")[0]
     beside = f"{file.room}/{name}"
-    for path in (f"include/{name}", f"{top}/{name}", f"src/{name}", name, beside):
+    for path in (f"include/{name}", f"{top}/{name}", f"src/{name}", f"io/{name}", name, beside):
         if path in tree.files:
             return path
     return None

@@ -37,7 +37,8 @@ ROOMS = {
         "checkpoint": ["files", "json", "safetensors", "gguf"],
     },
     "model": {
-        "text": [],
+        "base": [],
+        "text": ["base"],
         "families": [],
         "block": ["families"],
         "stack": ["families", "block"],
@@ -67,7 +68,8 @@ PUBLIC = {
 DOORS = {
     "measure": ["context/timing.h", "kernels/dot.h", "measure/clock.h", "measure/groups.h",
                 "measure/shares.h", "measure/timed.h"],
-    "tools": ["measure/clock.h", "measure/shares.h"],
+    "tools": ["measure/clock.h", "measure/shares.h", "json/reader.h"],
+    "model": ["json/reader.h", "files/map.h"],
 }
 
 # Headers that the shared files of simd/ and x86/ find in the folder of the tier they are compiled for.
@@ -79,7 +81,7 @@ OWNERS = {
     "files": {
         "src": ["src/context/quota.c"],
         "io": ["io/files/map.c", "io/files/replace.c"],
-        "tools": ["tools/calls/tokens.c"],
+        "tools": ["tools/calls/tokens.c", "tools/commands/tokens.c"],
     },
     "environment": {
         "src": ["src/base/environment.c"],
@@ -89,7 +91,7 @@ OWNERS = {
 
 # Headers whose includes serve their includers; public headers do so all.
 OFFERS = {f"src/{tier}/vec.h" for tier in TIERS} | {
-    "src/api/check.h", "src/simd/words.h", "src/x86/gemm.h", "measure/shares.h"}
+    "model/text/unicode.h", "src/api/check.h", "src/simd/words.h", "src/x86/gemm.h", "measure/shares.h"}
 
 # Sets HEADWISE_ERR_INVALID outside src/api: why.
 INVALID = {
