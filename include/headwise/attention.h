@@ -27,8 +27,10 @@ enum headwise_causal {
  *
  * A key is visible where all of mask, causal, window and key_lengths allow it. What is hidden is
  * never read into a result: NaN or Inf in a hidden key or value changes no bit of y. NaN in a
- * visible one comes out as NaN. A row that sees no key gives zeros. With a sink the softmax counts
- * one more logit: weights[j] = exp(s[j]) / (exp(sink) + sum of exp(s)). */
+ * visible one comes out as NaN, in every output but the scores with the bits 0x7fc00000. A row that
+ * sees no key gives zeros. Numerators are at most 1, and a row's sum is divided by theirs last:
+ * values so large that as many of them as are seen sum beyond f32 give infinity. With a sink the
+ * softmax counts one more logit: weights[j] = exp(s[j]) / (exp(sink) + sum of exp(s)). */
 struct headwise_attention_options {
     size_t size; /* sizeof(struct headwise_attention_options) */
 

@@ -14,11 +14,11 @@ extern "C" {
  *   I8         groups of 32 components of a head (the last one shorter where the head size is no
  *              multiple of 32), each group of each key with one f32 scale = largest magnitude / 127
  *              and integers x / scale rounded to nearest even: what is read is integer * scale, off
- *              by at most scale / 2. Scales are held within [2^-126, 2^128 / 127), so that products
- *              neither vanish nor overflow. There is no infinity in this type: a group that holds
- *              a NaN or an infinity is read as NaN.
- * Attention over a cache computes on what would be read from it, in f32, and has the same bits as
- * headwise_attention() on those numbers.
+ *              by at most (1/2 + 2^-16) scale: half an integer, and the roundings of x / scale and
+ *              of integer * scale, 127 * 2^-24 each. Scales are held within [2^-126, 2^128 / 127),
+ * so that products neither vanish nor overflow. There is no infinity in this type: a group that
+ * holds a NaN or an infinity is read as NaN. Attention over a cache computes on what would be read
+ * from it, in f32, and has the same bits as headwise_attention() on those numbers.
  *
  * Without a window a sequence holds every key that was appended, at most capacity of them.
  *

@@ -29,7 +29,7 @@ struct headwise_statistics {
     float *entropy;         /* -sum of w ln w, in nats: 0 (one key) to ln(visible keys) (uniform) */
     float *largest;         /* the largest weight */
     int64_t *strongest;     /* the key that has it, the lowest number among equal scores */
-    float *mean_distance;   /* sum of w |j - p| */
+    float *mean_distance;   /* sum of w |j - p|; keys more than 2^62 away count as 2^62 */
     float *self_weight;     /* w[p], 0 where p is no key */
     float *previous_weight; /* w[p - 1] */
     float *next_weight;     /* w[p + 1] */

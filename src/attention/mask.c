@@ -26,6 +26,19 @@ static void add_relative_bias(const struct headwise_kernels *kernels, float *s, 
     kernels->add_mask(s + to, repeat(buffer, row[2 * reach], n - to), n - to);
 }
 
+/* Hides the keys that a head's bias hides: a mask that is added behind it may hold +inf or NaN
+ * there, and what is hidden stays hidden. */
+static void hide_by_bias(float *s, const float *row, int64_t reach, headwise_wide p, int64_t first,
+                         int64_t n) {
+    int64_t from = headwise_clamp(p - reach - first, 0, n);
+    int64_t to = headwise_clamp(p + reach + 1 - first, from, n);
+    for (int64_t j = 0; j < n; j++) {
+        int64_t at = j < from ? 0 : j < to ? (int64_t)(first + j - p + reach) : 2 * reach;
+        if (row[at] == -INFINITY)
+            s[j] = -INFINITY;
+    }
+}
+
 static void add_biases(const struct headwise_score_row *row, float *s, int64_t first, int64_t n) {
     const struct headwise_call *call = row->call;
     const struct headwise_attention_options *options = &call->options;
@@ -66,8 +79,13 @@ static const float *float_mask(const struct headwise_score_row *row, const char 
 static void apply_mask(const struct headwise_score_row *row, float *s, int64_t first, int64_t n) {
     const struct headwise_tensor *mask = &row->call->mask;
     const char *elements = headwise_tensor_row(mask, row->batch, row->head, row->query);
+    const struct headwise_attention_options *options = &row->call->options;
+    int64_t reach = options->relative_reach;
     if (mask->dtype != HEADWISE_BOOL) {
         row->kernels->add_mask(s, float_mask(row, elements, first, n), n);
+        if (options->relative_bias)
+            hide_by_bias(s, options->relative_bias + row->head * (2 * reach + 1), reach,
+                         headwise_query_position(row->call, row->batch, row->query), first, n);
     } else if (mask->stride[3] == 0) {
         if (!*elements)
             hide_span(s, 0, n);

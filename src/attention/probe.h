@@ -2,6 +2,8 @@
 #ifndef HEADWISE_SRC_PROBE_H
 #define HEADWISE_SRC_PROBE_H
 
+#include <math.h>
+
 #include "attention/tile.h"
 
 /* Before a tile's first block: no block has a maximum yet. */
@@ -34,5 +36,10 @@ void headwise_probe_numerators(const struct headwise_tile *tile, int64_t block, 
  * where they are wanted. factors holds n_blocks floats. */
 void headwise_probe_finish_row(const struct headwise_tile *tile, int64_t row, const float *maxima,
                                float max, float inverse, float *factors);
+
+/* The tiers' instructions make NaN of either sign: this is the one that all of them write. */
+static inline float headwise_one_nan(float x) {
+    return isnan(x) ? NAN : x;
+}
 
 #endif

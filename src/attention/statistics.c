@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attention/probe.h"
 #include "attention/visibility.h"
 #include "base/alloc.h"
 
@@ -118,7 +119,7 @@ void headwise_stats_join(const struct headwise_tile *tile, int64_t r0, int64_t r
 
 static void put(float *array, int64_t at, float value) {
     if (array)
-        array[at] = value;
+        array[at] = headwise_one_nan(value);
 }
 
 static void finish_row(const struct headwise_tile *tile, int64_t row, float inverse,

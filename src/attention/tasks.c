@@ -112,7 +112,8 @@ static void finish_tile(const struct headwise_attention_job *job, const struct h
         write_output(tile, head, query, tile->output + r * plan->o_stride, inverse[r],
                      headwise_gate(call, tile->batch, head));
         if (call->probe.lse)
-            call->probe.lse[headwise_probe_row(call, tile->batch, head, query)] = lse[r];
+            call->probe.lse[headwise_probe_row(call, tile->batch, head, query)] =
+                headwise_one_nan(lse[r]);
         if (plan->keeps_weights)
             headwise_probe_finish_row(tile, r, row_maxima(job, tile, part, r), tile->max[r],
                                       inverse[r], tile->worker + plan->at_factors);

@@ -146,6 +146,15 @@ static enum headwise_status pack_panel(const struct packing *packing, int64_t c)
     return narrow_panel(packing, place, c, width);
 }
 
+/* Scales before any panel is packed: 0 in the padding, else one that a layer takes back, which it
+ * keeps where there are no inputs: those given, or that of zeros. */
+static void fill_scales(struct headwise_matrix *matrix, const struct headwise_matrix_source *source,
+                        int64_t n) {
+    memset(matrix->scales, 0, matrix->bias_bytes);
+    for (int64_t j = 0; matrix->k == 0 && j < n; j++)
+        matrix->scales[j] = source->scales ? source->scales[j] : scale_of(0.0f);
+}
+
 /* Memory of the matrix and of packing it. */
 static bool allocate(struct packing *packing, const struct headwise_allocator *allocator) {
     struct headwise_matrix *matrix = packing->matrix;
@@ -190,7 +199,7 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
         if (source->bias)
             memcpy(matrix->bias, source->bias, (size_t)n * sizeof(float));
         if (matrix->scales)
-            memset(matrix->scales, 0, matrix->bias_bytes);
+            fill_scales(matrix, source, n);
         if (matrix->scales && k > 0)
             memset(matrix->panels, 0, matrix->panels_bytes);
     }
