@@ -62,7 +62,7 @@ static void *run_user(void *arg) {
 
 static void run_with_small_stack(struct user *user) {
     pthread_attr_t attributes;
-    pthread_t thread;
+    pthread_t thread = 0;
     assert_int_equal(pthread_attr_init(&attributes), 0);
     if (pthread_attr_setstacksize(&attributes, STACK_BYTES) != 0 ||
         pthread_create(&thread, &attributes, run_user, user) != 0)
