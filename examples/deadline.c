@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROWS = 4096, HEADS = 16, HEAD_DIM = 64, N = ROWS * HEADS * HEAD_DIM };
+enum { ROWS = 1024, HEADS = 16, HEAD_DIM = 64, N = ROWS * HEADS * HEAD_DIM };
 
 static float x[N], y[N];
 

@@ -9,14 +9,24 @@
 #include "files/error.h"
 #include "json/writer.h"
 
-/* The caller's options, whose struct may be an older and shorter one. */
+/* The caller's options. Their size is this version's, or a longer one whose further fields are
+ * zero: a struct of a newer version that asks for nothing new. */
 static enum headwise_status copy_options(struct headwise_checkpoint_options *copy,
                                          const struct headwise_checkpoint_options *options) {
-    if (options->size == 0 || options->size > sizeof *options)
+    const unsigned char *bytes = (const unsigned char *)options;
+    enum { MOST = 4096 }; /* no struct is longer */
+    if (options->size < sizeof *options || options->size > MOST)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "model_open: options->size is %zu, expected at most %zu",
-                                options->size, sizeof *options);
-    memcpy(copy, options, options->size);
+                                "model_open: options->size is %zu, expected %zu", options->size,
+                                sizeof *options);
+    for (size_t i = sizeof *options; i < options->size; i++) {
+        if (bytes[i] != 0)
+            return headwise_io_fail(HEADWISE_ERR_INVALID,
+                                    "model_open: options has fields set beyond byte %zu, expected "
+                                    "zeros: this version does not know them",
+                                    sizeof *options);
+    }
+    *copy = *options;
     return HEADWISE_OK;
 }
 

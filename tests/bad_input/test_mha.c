@@ -92,8 +92,8 @@ static void no_w_o(struct headwise_mha_config *c) {
 static void config_size_zero(struct headwise_mha_config *c) {
     c->size = 0;
 }
-static void config_size_large(struct headwise_mha_config *c) {
-    c->size += 8;
+static void config_size_of_no_version(struct headwise_mha_config *c) {
+    c->size -= 1;
 }
 
 static const struct {
@@ -127,7 +127,7 @@ static const struct {
     SPOIL(no_w_v),
     SPOIL(no_w_o),
     SPOIL(config_size_zero),
-    SPOIL(config_size_large),
+    SPOIL(config_size_of_no_version),
 };
 
 static struct headwise_mha_config valid_config(void) {

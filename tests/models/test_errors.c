@@ -311,8 +311,8 @@ static void test_arguments(enum headwise_isa isa) {
     expect_invalid(headwise_checkpoint_open(&model, NULL, NULL), "model_open: path is NULL");
     wrong.size = 0;
     expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "size is 0");
-    wrong.size = sizeof(wrong) + 1;
-    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "expected at most");
+    wrong.size = sizeof(wrong) - 1;
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "expected");
     wrong = options;
     wrong.family = "lama";
     expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "\"lama\" is not known");
