@@ -162,7 +162,8 @@ static struct decoder decode(const struct headwise_json_text *text) {
 
 void headwise_json_copy(char *dst, const struct headwise_json_text *text) {
     if (!text->has_escapes) {
-        memcpy(dst, text->raw.at, text->size);
+        if (text->size > 0) /* dst may be NULL for an empty text */
+            memcpy(dst, text->raw.at, text->size);
         return;
     }
     struct decoder d = decode(text);
