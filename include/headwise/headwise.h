@@ -11,7 +11,6 @@
 #include "mha.h"
 #include "positions.h"
 #include "probe.h"
-#include "ragged.h"
 #include "tensor.h"
 
 #endif
