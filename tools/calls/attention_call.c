@@ -265,17 +265,27 @@ static void fill_options(struct attention_call *call, const struct attributes *a
         .scale = (float)a->scale.value,
         .softcap = (float)a->softcap.value,
         .causal = call->is_causal ? HEADWISE_CAUSAL_TOP_LEFT : HEADWISE_CAUSAL_NONE,
-        .query_offsets = call->offsets,
-        .key_lengths = call->key_lengths,
         .window_is_set = a->left_window_size.value >= 0 || a->right_window_size.value >= 0,
         .window_left = a->left_window_size.value,
         .window_right = a->right_window_size.value,
-        .mask = call->has_mask ? &call->mask : NULL,
-        .past_key = call->has_past ? &call->past_key : NULL,
-        .past_value = call->has_past ? &call->past_value : NULL,
         .softmax_precision = precision == 10   ? HEADWISE_F16
                              : precision == 16 ? HEADWISE_BF16
                                                : HEADWISE_F32,
+    };
+}
+
+static void fill_call(struct attention_call *call) {
+    call->call = (struct headwise_attention_call){
+        .size = sizeof call->call,
+        .q = &call->q,
+        .k = &call->k,
+        .v = &call->v,
+        .options = &call->options,
+        .query_offsets = call->offsets,
+        .key_lengths = call->key_lengths,
+        .mask = call->has_mask ? &call->mask : NULL,
+        .past_key = call->has_past ? &call->past_key : NULL,
+        .past_value = call->has_past ? &call->past_value : NULL,
     };
 }
 
@@ -295,5 +305,6 @@ int attention_call_read(struct attention_call *call, struct arena *arena,
             return code;
     }
     fill_options(call, attributes);
+    fill_call(call);
     return EXIT_GOOD;
 }

@@ -18,7 +18,8 @@ struct attention_call {
     bool is_causal;
     bool narrowed; /* Q, K, V, a past or a mask was F64 and has been rounded to f32 */
     enum headwise_score_stage stage;
-    struct headwise_attention_options options; /* mask, past, lengths and offsets point into this */
+    struct headwise_attention_options options;
+    struct headwise_attention_call call; /* its tensors, lengths and offsets are those above */
 };
 
 /* Reads Q K V [attn_mask] [past_key past_value] [nonpad_kv_seqlen]; attributes are complete.
