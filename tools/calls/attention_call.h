@@ -11,7 +11,6 @@ struct attention_call {
     int64_t batch, n_heads, n_kv_heads, n_queries, n_new_keys, n_past, head_dim, value_dim;
     int64_t n_keys; /* n_past + n_new_keys */
     struct headwise_tensor q, k, v;
-    bool has_past, has_mask;
     struct headwise_tensor past_key, past_value, mask;
     int64_t *key_lengths; /* [batch], or NULL */
     int64_t *offsets;     /* [batch]: position of query 0 on the axis of the keys */
