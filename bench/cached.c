@@ -12,7 +12,9 @@ static struct headwise_tensor rows_of(const struct headwise_tensor *t, int64_t f
 static enum headwise_status append_rows(struct bench_call *call, const struct headwise_tensor *k,
                                         const struct headwise_tensor *v, int64_t first, int64_t n) {
     struct headwise_tensor k_rows = rows_of(k, first, n), v_rows = rows_of(v, first, n);
-    return headwise_cache_append(call->context, call->cache, 0, &k_rows, &v_rows);
+    const struct headwise_attention_call rows = {
+        .size = sizeof rows, .k = &k_rows, .v = &v_rows, .cache = call->cache};
+    return headwise_cache_append(call->context, &rows);
 }
 
 bool bench_cached_open(struct bench_call *call, const struct bench_shape *s) {
@@ -42,13 +44,17 @@ bool bench_cached_open(struct bench_call *call, const struct bench_shape *s) {
 static enum headwise_status run_chunk(struct bench_call *call, int64_t length, int64_t first,
                                       int64_t n) {
     struct headwise_tensor x = rows_of(&call->x, first, n), y = rows_of(&call->y, first, n);
-    if (call->mha != NULL)
-        return headwise_mha_forward_cached(call->context, call->mha, &y, &x, call->cache, 0,
-                                           &call->options);
+    struct headwise_attention_call step = {
+        .size = sizeof step, .y = &y, .cache = call->cache, .options = &call->options};
+    if (call->mha != NULL) {
+        step.x = &x;
+        return headwise_mha_forward(call->context, call->mha, &step);
+    }
     enum headwise_status status = append_rows(call, &call->k, &call->v, length + first, n);
     if (status != HEADWISE_OK)
         return status;
-    return headwise_attention_cached(call->context, &y, &x, call->cache, 0, &call->options);
+    step.q = &x;
+    return headwise_attention(call->context, &step);
 }
 
 enum headwise_status bench_cached_run(struct bench_call *call) {

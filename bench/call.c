@@ -40,10 +40,9 @@ static int32_t *take_starts(struct bench_call *call, const struct bench_shape *s
 static bool open_ragged(struct bench_call *call, const struct bench_shape *s) {
     struct bench_shape rows = *s; /* one batch entry, all rows */
     rows.batch = 1;
-    call->ragged = (struct headwise_ragged){.size = sizeof call->ragged,
-                                            .n_sequences = s->batch,
-                                            .query_starts = take_starts(call, s, s->n_queries),
-                                            .key_starts = take_starts(call, s, s->n_keys)};
+    call->call.n_sequences = s->batch;
+    call->call.query_starts = take_starts(call, s, s->n_queries);
+    call->call.key_starts = take_starts(call, s, s->n_keys);
     int64_t n_queries = bench_ragged_rows(s, s->n_queries);
     int64_t n_keys = bench_ragged_rows(s, s->n_keys);
     call->x = take_heads(call, &rows, HEADWISE_F32, s->n_heads, n_queries);
@@ -84,8 +83,8 @@ static bool open_layer(struct bench_call *call, const struct bench_shape *s) {
     call->past_key = take_heads(call, s, given_type(s), s->n_kv_heads, n_past);
     call->past_value = take_heads(call, s, given_type(s), s->n_kv_heads, n_past);
     if (n_past > 0 && !s->cached) {
-        call->options.past_key = &call->past_key;
-        call->options.past_value = &call->past_value;
+        call->call.past_key = &call->past_key;
+        call->call.past_value = &call->past_value;
     }
     return call->n_buffers == 8 &&
            headwise_mha_create(&call->mha, call->context, &config) == HEADWISE_OK;
@@ -95,7 +94,16 @@ bool bench_call_open(struct bench_call *call, const struct bench_case *c, const 
     const struct bench_shape *s = &c->shape;
     struct headwise_context_options options = {
         .size = sizeof options, .isa = c->isa, .n_threads = c->n_threads};
-    *call = (struct bench_call){.options.size = sizeof call->options};
+    *call = (struct bench_call){
+        .options.size = sizeof call->options,
+        .call = {.size = sizeof call->call, .y = &call->y, .options = &call->options}};
+    if (s->is_layer) {
+        call->call.x = &call->x;
+    } else {
+        call->call.q = &call->x;
+        call->call.k = &call->k;
+        call->call.v = &call->v;
+    }
     if (s->causal)
         call->options.causal =
             s->is_layer ? HEADWISE_CAUSAL_TOP_LEFT : HEADWISE_CAUSAL_BOTTOM_RIGHT;
@@ -130,11 +138,6 @@ enum headwise_status bench_call_run(struct bench_call *call) {
     if (call->cache != NULL)
         return bench_cached_run(call);
     if (call->mha != NULL)
-        return headwise_mha_forward(call->context, call->mha, &call->y, &call->x, NULL,
-                                    &call->options);
-    if (call->ragged.query_starts != NULL)
-        return headwise_attention_ragged(call->context, &call->y, &call->x, &call->k, &call->v,
-                                         &call->ragged, &call->options);
-    return headwise_attention(call->context, &call->y, &call->x, &call->k, &call->v,
-                              &call->options);
+        return headwise_mha_forward(call->context, call->mha, &call->call);
+    return headwise_attention(call->context, &call->call);
 }

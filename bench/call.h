@@ -12,9 +12,9 @@ struct bench_call {
     struct headwise_attention_options options;
     struct headwise_tensor y, x, k, v; /* x is q where there is no layer */
     struct headwise_tensor past_key, past_value;
-    struct headwise_ragged ragged; /* query_starts NULL: one length for all */
-    headwise_cache *cache;         /* NULL: none */
-    int64_t chunk;                 /* rows at a time with a cache */
+    struct headwise_attention_call call; /* of these tensors, where there is no cache */
+    headwise_cache *cache;               /* NULL: none */
+    int64_t chunk;                       /* rows at a time with a cache */
     void *buffers[BENCH_CALL_BUFFERS];
     int n_buffers;
 };

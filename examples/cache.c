@@ -48,14 +48,18 @@ static headwise_cache *new_cache(int64_t n_sequences, int64_t capacity) {
     return cache;
 }
 
+static const struct headwise_attention_options causal = {.size = sizeof causal,
+                                                         .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT};
+
 /* n_rows rows for each of n sequences: their keys are appended, then each row attends. */
 static void forward(headwise_cache *cache, int64_t first, int64_t n, int64_t n_rows, float *out,
                     const float *in) {
-    struct headwise_attention_options options = {.size = sizeof options,
-                                                 .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT};
     struct headwise_tensor x = headwise_tensor_brhc(in, HEADWISE_F32, n, n_rows, 1, D_MODEL);
     struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, n, n_rows, 1, D_MODEL);
-    check(headwise_mha_forward_cached(context, layer, &y, &x, cache, first, &options));
+    struct headwise_attention_call step = {
+        .size = sizeof step, .y = &y, .x = &x, .cache = cache, .options = &causal};
+    step.first_sequence = first;
+    check(headwise_mha_forward(context, layer, &step));
 }
 
 static void print_memory(void) {
@@ -67,14 +71,13 @@ static void print_memory(void) {
         .capacity = 32768,
     };
     const enum headwise_dtype types[] = {HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16, HEADWISE_I8};
+    size_t bytes;
     for (int i = 0; i < 4; i++) {
-        size_t bytes;
         config.dtype = types[i];
         check(headwise_cache_bytes(context, &config, &bytes));
         printf("%-4s  all of 32768 keys  %6.1f MiB\n", headwise_dtype_name(types[i]),
                (double)bytes / 1048576);
     }
-    size_t bytes;
     config.dtype = HEADWISE_F16;
     config.window = 4096;
     config.window_first = 4;
@@ -102,20 +105,17 @@ static void run_prompt(headwise_cache *cache) {
 static void serve(headwise_cache *cache) {
     enum { ROWS = 1 + 20 + 1 };
     static float in[ROWS * D_MODEL], out[ROWS * D_MODEL], alone[D_MODEL];
-    struct headwise_attention_options options = {.size = sizeof options,
-                                                 .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT};
     struct headwise_tensor x = headwise_tensor_brhc(in, HEADWISE_F32, 1, ROWS, 1, D_MODEL);
     struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, 1, ROWS, 1, D_MODEL);
     numbers(in, ROWS * D_MODEL, 1);
     const int64_t requests[] = {1, 3, 2}; /* their places in the cache */
     const int32_t starts[] = {0, 1, 21, 22};
-    struct headwise_ragged step = {
-        .size = sizeof step,
-        .n_sequences = 3,
-        .query_starts = starts,
-        .cache_sequences = requests,
-    };
-    check(headwise_mha_forward_ragged_cached(context, layer, &y, &x, cache, &step, &options));
+    struct headwise_attention_call step = {
+        .size = sizeof step, .y = &y, .x = &x, .cache = cache, .options = &causal};
+    step.n_sequences = 3;
+    step.query_starts = starts;
+    step.cache_sequences = requests;
+    check(headwise_mha_forward(context, layer, &step));
     /* Sequence 0 had the same prompt as 1. */
     forward(cache, 0, 1, 1, alone, in);
     say("a row has the bits it has alone", memcmp(out, alone, sizeof alone) == 0);
@@ -156,13 +156,10 @@ static void run_without_end(void) {
         .window_first = 4,
         .capacity = 4 + 100, /* for one row at a time */
     };
-    struct headwise_attention_options options = {
-        .size = sizeof options,
-        .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT,
-        .window_is_set = true,
-        .window_left = 100 - 1, /* and the row's own key */
-        .window_first = 4,
-    };
+    struct headwise_attention_options options = causal;
+    options.window_is_set = true;
+    options.window_left = 100 - 1; /* and the row's own key */
+    options.window_first = 4;
     headwise_cache *ring;
     check(headwise_cache_create(&ring, context, &config));
     for (int step = 0; step < 1000; step++) {
@@ -170,7 +167,9 @@ static void run_without_end(void) {
         numbers(row, D_MODEL, 1);
         struct headwise_tensor x = headwise_tensor_brhc(row, HEADWISE_F32, 1, 1, 1, D_MODEL);
         struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, 1, 1, 1, D_MODEL);
-        check(headwise_mha_forward_cached(context, layer, &y, &x, ring, 0, &options));
+        struct headwise_attention_call call = {
+            .size = sizeof call, .y = &y, .x = &x, .cache = ring, .options = &options};
+        check(headwise_mha_forward(context, layer, &call));
     }
     printf("keys of the ring: %lld, held: 0 to 3 and from %lld on\n",
            (long long)headwise_cache_length(ring, 0), (long long)headwise_cache_held_from(ring, 0));

@@ -8,13 +8,10 @@ int main(void) {
     struct headwise_tensor q = headwise_tensor_brhc(x, HEADWISE_F32, 1, 3, 2, 2); /* = K = V */
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, 3, 2, 2);
     struct headwise_probe probe = {.size = sizeof probe, .weights = &weights[0][0][0]};
-    struct headwise_attention_options options = {.size = sizeof options, .probe = &probe};
+    struct headwise_attention_call call = {sizeof call, &out, &q, &q, &q, .probe = &probe};
     headwise_context *context;
-    if (headwise_context_create(&context, NULL) != HEADWISE_OK ||
-        headwise_attention(context, &out, &q, &q, &q, &options) != HEADWISE_OK) {
-        fprintf(stderr, "%s\n", headwise_last_error());
-        return 1;
-    }
+    if (headwise_context_create(&context, NULL) || headwise_attention(context, &call))
+        return fprintf(stderr, "%s\n", headwise_last_error()), 1;
     for (int head = 0; head < 2; head++)
         printf("head %d: token 0 gives %.3f to token 2\n", head, (double)weights[head][0][2]);
     headwise_context_destroy(context);

@@ -47,8 +47,6 @@ int main(void) {
     const enum headwise_dtype types[3] = {HEADWISE_F16, HEADWISE_BF16, HEADWISE_I8};
     struct headwise_tensor x = headwise_tensor_brhc(in, HEADWISE_F32, 1, ROWS, 1, WIDTH);
     struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, 1, ROWS, 1, WIDTH);
-    struct headwise_tensor narrow_y =
-        headwise_tensor_brhc(narrow_out, HEADWISE_F32, 1, ROWS, 1, WIDTH);
     headwise_context *context;
     check(headwise_context_create(&context, NULL));
     draw(in, ROWS * WIDTH, 2);
@@ -72,17 +70,18 @@ int main(void) {
     check(headwise_mha_create(&layer, context, &config));
 
     const float gates[12] = {1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1}; /* the fourth head is off */
-    struct headwise_attention_options options = {
-        .size = sizeof options, .causal = HEADWISE_CAUSAL_TOP_LEFT, .head_gates = gates};
-    check(headwise_mha_forward(context, layer, &y, &x, NULL, &options));
+    struct headwise_attention_options causal = {sizeof causal, .causal = HEADWISE_CAUSAL_TOP_LEFT};
+    struct headwise_attention_call call = {
+        .size = sizeof call, .y = &y, .x = &x, .options = &causal, .head_gates = gates};
+    check(headwise_mha_forward(context, layer, &call));
 
     print_size(layer, "\n");
+    y.data = narrow_out;
     for (int i = 0; i < 3; i++) {
-        enum headwise_dtype type = types[i];
         headwise_mha *narrow;
-        config.packed_dtype = type; /* HEADWISE_F16, HEADWISE_BF16 or HEADWISE_I8 */
+        config.packed_dtype = types[i]; /* HEADWISE_F16, HEADWISE_BF16 or HEADWISE_I8 */
         check(headwise_mha_create(&narrow, context, &config));
-        check(headwise_mha_forward(context, narrow, &narrow_y, &x, NULL, &options));
+        check(headwise_mha_forward(context, narrow, &call));
         print_size(narrow, ", ");
         printf("y differs by %.0e\n", difference());
         headwise_mha_destroy(narrow);

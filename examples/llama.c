@@ -173,13 +173,14 @@ static const float *forward(struct llama *m, const int64_t *ids, int64_t n) {
         memcpy(m->x + r * m->dim, m->embedding + ids[r] * m->dim, (size_t)m->dim * sizeof(float));
     struct headwise_tensor in = headwise_tensor_brhc(m->y, HEADWISE_F32, 1, n, 1, m->dim);
     struct headwise_tensor out = headwise_tensor_brhc(m->z, HEADWISE_F32, 1, n, 1, m->dim);
+    struct headwise_attention_call call = {.size = sizeof call, .y = &out, .x = &in};
     for (int64_t i = 0; i < m->n_blocks; i++) {
         struct block *b = &m->blocks[i];
         for (int64_t r = 0; r < n; r++)
             rms_norm(m, m->y + r * m->dim, m->x + r * m->dim, b->attention_norm);
-        check(headwise_mha_forward_cached(m->context, headwise_checkpoint_layer_mha(b->attention),
-                                          &out, &in, b->cache, 0,
-                                          headwise_checkpoint_layer_options(b->attention)));
+        call.cache = b->cache;
+        call.options = headwise_checkpoint_layer_options(b->attention);
+        check(headwise_mha_forward(m->context, headwise_checkpoint_layer_mha(b->attention), &call));
         for (int64_t r = 0; r < n; r++) {
             for (int64_t c = r * m->dim; c < (r + 1) * m->dim; c++)
                 m->x[c] += m->z[c];

@@ -58,10 +58,10 @@ static float *run(const struct work *w, const headwise_mha *mha, float *head_out
     int64_t d = headwise_mha_describe(mha)->d_out;
     float *out = floats(w->batch * w->tokens * d);
     const struct headwise_probe probe = {.size = sizeof probe, .head_outputs = head_outputs};
-    struct headwise_attention_options options = w->options;
     struct headwise_tensor y = headwise_tensor_brhc(out, HEADWISE_F32, w->batch, w->tokens, 1, d);
-    options.probe = &probe;
-    check(headwise_mha_forward(w->context, mha, &y, &w->x, NULL, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &y, .x = &w->x, .options = &w->options, .probe = &probe};
+    check(headwise_mha_forward(w->context, mha, &call));
     return out;
 }
 

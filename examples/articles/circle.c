@@ -36,12 +36,19 @@ static double run(headwise_context *context, const struct task *task, const floa
     const struct headwise_probe probe = {
         .size = sizeof probe, .weights = weights, .statistics = &statistics};
     const struct headwise_attention_options options = {
-        .size = sizeof options, .scale_is_set = true, .scale = scale, .probe = &probe};
+        .size = sizeof options, .scale_is_set = true, .scale = scale};
     struct headwise_tensor q = headwise_tensor_bhrc(queries, HEADWISE_F32, 1, 1, task->n, dim);
     struct headwise_tensor k = headwise_tensor_bhrc(keys, HEADWISE_F32, 1, 1, task->n, dim);
     struct headwise_tensor y = headwise_tensor_bhrc(out, HEADWISE_F32, 1, 1, task->n, dim);
+    const struct headwise_attention_call call = {.size = sizeof call,
+                                                 .y = &y,
+                                                 .q = &q,
+                                                 .k = &k,
+                                                 .v = &k,
+                                                 .options = &options,
+                                                 .probe = &probe};
     int right = 0;
-    must(headwise_attention(context, &y, &q, &k, &k, &options));
+    must(headwise_attention(context, &call));
     *least = 1;
     for (int i = 0; i < task->n; i++) {
         right += strongest[i] == task->target[i];

@@ -46,13 +46,15 @@ static double concatenation(headwise_context *context, int64_t *d_out) {
                                                .w_v = unit,
                                                .w_o = w_o};
     const struct headwise_probe probe = {.size = sizeof probe, .contributions = contributions};
-    const struct headwise_attention_options options = {
-        .size = sizeof options, .window_is_set = true, .probe = &probe};
+    const struct headwise_attention_options options = {.size = sizeof options,
+                                                       .window_is_set = true};
     struct headwise_tensor in = headwise_tensor_brhc(x, HEADWISE_F32, 1, ROWS, 1, WIDE);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, ROWS, 1, OUT);
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .x = &in, .options = &options, .probe = &probe};
     headwise_mha *mha = NULL;
     must(headwise_mha_create(&mha, context, &config));
-    must(headwise_mha_forward(context, mha, &out, &in, NULL, &options));
+    must(headwise_mha_forward(context, mha, &call));
     *d_out = headwise_mha_describe(mha)->d_out;
     headwise_mha_destroy(mha);
     printf("first row of concat W_O:   ");

@@ -31,10 +31,11 @@ static int64_t count_weights(headwise_context *context, const headwise_mha *mha,
     float *x = take(c->tokens * c->width, sizeof *x), *y = take(c->tokens * c->width, sizeof *y);
     float *weights = take(most, sizeof *weights);
     const struct headwise_probe probe = {.size = sizeof probe, .weights = weights};
-    const struct headwise_attention_options options = {.size = sizeof options, .probe = &probe};
     struct headwise_tensor in = headwise_tensor_brhc(x, HEADWISE_F32, 1, c->tokens, 1, c->width);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, c->tokens, 1, c->width);
-    must(headwise_mha_forward(context, mha, &out, &in, NULL, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .x = &in, .probe = &probe};
+    must(headwise_mha_forward(context, mha, &call));
     for (int64_t i = 0; i < most; i++)
         n += weights[i] > 0; /* all scores are 0: every weight is 1 / tokens */
     free(x);

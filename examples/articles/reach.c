@@ -23,9 +23,9 @@ static void attend(headwise_context *context, float *y, float *weights, float *l
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, TOKENS, DIM);
     struct headwise_tensor mask = headwise_tensor_bhrc(logits, HEADWISE_F32, 1, 1, TOKENS, TOKENS);
     const struct headwise_probe probe = {.size = sizeof probe, .weights = weights};
-    const struct headwise_attention_options options = {
-        .size = sizeof options, .mask = &mask, .probe = &probe};
-    must(headwise_attention(context, &out, &q, &q, &v, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .q = &q, .k = &q, .v = &v, .mask = &mask, .probe = &probe};
+    must(headwise_attention(context, &call));
 }
 
 /* Percent of the target that the best approximation of rank 8 reaches. */

@@ -20,8 +20,9 @@ static int64_t attend(headwise_context *context, char *sentence, uint32_t seed, 
     struct headwise_tensor q = headwise_tensor_brhc(x, HEADWISE_F32, 1, n, 1, WIDTH);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, n, 1, WIDTH);
     const struct headwise_probe probe = {.size = sizeof probe, .weights = map};
-    const struct headwise_attention_options options = {.size = sizeof options, .probe = &probe};
-    must(headwise_attention(context, &out, &q, &q, &q, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .q = &q, .k = &q, .v = &q, .probe = &probe};
+    must(headwise_attention(context, &call));
     return n;
 }
 

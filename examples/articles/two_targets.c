@@ -46,8 +46,9 @@ static double missed(struct work *w, const double *pair, int64_t heads) {
     struct headwise_tensor y =
         headwise_tensor_brhc(w->y, HEADWISE_F32, SEQUENCES, TOKENS, heads, DIM);
     struct headwise_tensor map = headwise_tensor_bhrc(mask, HEADWISE_F32, 1, heads, TOKENS, TOKENS);
-    const struct headwise_attention_options options = {.size = sizeof options, .mask = &map};
-    must(headwise_attention(w->context, &y, &q, &v, &v, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &y, .q = &q, .k = &v, .v = &v, .mask = &map};
+    must(headwise_attention(w->context, &call));
     return missed_part(w->y, w->targets, ROWS, heads * DIM, 2 * DIM);
 }
 

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_CACHE_H
 #define HEADWISE_CACHE_H
 
-#include "mha.h"
+#include "attention.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,8 +43,6 @@ struct headwise_cache_config {
     int64_t window_first;      /* F of a ring, 0 or more; F + W <= capacity */
 };
 
-typedef struct headwise_cache headwise_cache;
-
 /* The bytes that headwise_cache_create() takes from the allocator for this config, in one piece,
  * nearly all of them for keys and values: n_sequences * ceil(capacity / 256) blocks; of a ring,
  * n_sequences * (ceil(F / 256) + ceil((capacity - F + 255) / 256)). Memory is first touched when
@@ -84,15 +82,17 @@ HEADWISE_API int64_t headwise_cache_room(const headwise_cache *cache, int64_t se
  * 0 ... F-1. -1 as above. */
 HEADWISE_API int64_t headwise_cache_held_from(const headwise_cache *cache, int64_t sequence);
 
-/* Appends L rows to each of the n sequences first_sequence ... first_sequence + n - 1:
- *   k (n, Hkv, L, D), v (n, Hkv, L, Dv), F32, F16 or BF16 each on its own; rounded once to the
- *   cache's type, whatever the chunks they arrive in. n and L may be 0.
- * HEADWISE_ERR_FULL: a sequence has no room for L more rows. HEADWISE_ERR_INVALID: a pointer is
- * NULL, a type or size does not fit, a sequence does not exist, the tiers differ.
- * HEADWISE_ERR_NO_MEMORY: scratch could not grow. On failure nothing has changed. */
-HEADWISE_API enum headwise_status
-headwise_cache_append(headwise_context *context, headwise_cache *cache, int64_t first_sequence,
-                      const struct headwise_tensor *k, const struct headwise_tensor *v);
+/* Appends the rows of call's k and v to sequences of call's cache, rounded once to the cache's
+ * type, whatever the chunks they arrive in: L rows to each of the n sequences from first_sequence
+ * on, k (n, Hkv, L, D), v (n, Hkv, L, Dv), F32, F16 or BF16 each on its own; n and L may be 0; or,
+ * of k (1, Hkv, R, D) and v (1, Hkv, R, Dv), rows query_starts[b] ... query_starts[b + 1] - 1 to
+ * sequence cache_sequences[b], each named once. Nothing else of call is read.
+ * HEADWISE_ERR_FULL: a sequence has no room for its rows. HEADWISE_ERR_INVALID: a pointer is NULL,
+ * a type or size does not fit, a sequence does not exist or comes twice, starts are not as said in
+ * attention.h, the tiers differ. HEADWISE_ERR_NO_MEMORY: scratch could not grow. On failure nothing
+ * has changed. */
+HEADWISE_API enum headwise_status headwise_cache_append(headwise_context *context,
+                                                        const struct headwise_attention_call *call);
 
 /* Forgets the keys of a sequence from position length on; length 0 empties it. What a ring dropped
  * does not come back: it can be shortened to F or less, or to capacity - F - W + 1 keys less than
@@ -160,60 +160,6 @@ HEADWISE_API enum headwise_status headwise_cache_save(const headwise_cache *cach
  * has not changed. */
 HEADWISE_API enum headwise_status headwise_cache_load(headwise_cache *cache, int64_t sequence,
                                                       const void *buffer, size_t size_bytes);
-
-/* y = attention(q, keys and values of the cache).
- *   q (n, H, S, D), y (n, H, S, Dv), F32, F16 or BF16 each on its own. Batch entry b reads sequence
- *   first_sequence + b; query head h reads kv head h / (H / Hkv).
- * Query i of entry b stands at position length - S + i of its sequence, under every value of
- * options->causal: the S rows appended last ask. query_offsets overrides this. key_lengths[b], 0
- * to the sequence's length, hides keys as in headwise_attention(); only bottom-right causal takes
- * it in the place of the length. T, the number of keys that masks and probes are shaped by, is the
- * largest length of the n sequences; a key a shorter one does not have is hidden, and has -inf
- * in scores taken before the masks. past_* and present_* must be NULL. The rest of options is as in
- * headwise_attention(); NULL: all zero.
- *
- * The same keys give the same bits however they were appended, and as headwise_attention() gives on
- * the rows that headwise_cache_read() returns: for any threads, batch or chunks, on every tier but
- * scalar.
- *
- * HEADWISE_ERR_INVALID as in headwise_attention(), and: no such sequences, H not a multiple of Hkv,
- * sizes or tier other than the cache's, a past or present; of a ring: no window or a wider one, a
- * query that stands so far back that a key in its window was dropped, scores before the masks.
- * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
-HEADWISE_API enum headwise_status
-headwise_attention_cached(headwise_context *context, const struct headwise_tensor *y,
-                          const struct headwise_tensor *q, const headwise_cache *cache,
-                          int64_t first_sequence, const struct headwise_attention_options *options);
-
-/* A layer over a cache: headwise_mha_forward() with keys and values that stay. x (n, 1, S,
- * d_model), y (n, 1, S, d_out); x's keys are appended to the n sequences from first_sequence on,
- * then every row of x attends as headwise_attention_cached() says. Sequences may have different
- * lengths: each row's position is its place in its own sequence. A prompt in one call, in chunks or
- * token by token gives the same bits (set options->causal: without it a row sees everything up to
- * the end of its chunk). HEADWISE_ERR_FULL: a sequence has no room for S more rows.
- * HEADWISE_ERR_INVALID as in headwise_mha_forward() and headwise_attention_cached(), and where the
- * cache's Hkv, D or Dv are not the layer's. HEADWISE_ERR_NO_MEMORY. On failure neither y nor the
- * cache has changed. */
-HEADWISE_API enum headwise_status
-headwise_mha_forward_cached(headwise_context *context, const headwise_mha *mha,
-                            const struct headwise_tensor *y, const struct headwise_tensor *x,
-                            headwise_cache *cache, int64_t first_sequence,
-                            const struct headwise_attention_options *options);
-
-/* The two halves of it. append projects memory (n, 1, L, d_memory) to keys and values and appends
- * them; attend lets x (n, 1, S, d_model) attend to what the cache holds and appends nothing: cross
- * attention computes the memory's keys once and attends for every step of the decoder. With rotary
- * memory is the sequence itself, and its rows stand at their places in it.
- * Of options, which may be NULL, append reads positions only. Errors as above. */
-HEADWISE_API enum headwise_status
-headwise_mha_append(headwise_context *context, const headwise_mha *mha, headwise_cache *cache,
-                    int64_t first_sequence, const struct headwise_tensor *memory,
-                    const struct headwise_attention_options *options);
-HEADWISE_API enum headwise_status
-headwise_mha_attend(headwise_context *context, const headwise_mha *mha,
-                    const struct headwise_tensor *y, const struct headwise_tensor *x,
-                    const headwise_cache *cache, int64_t first_sequence,
-                    const struct headwise_attention_options *options);
 
 #ifdef __cplusplus
 }

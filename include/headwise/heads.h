@@ -10,23 +10,20 @@ extern "C" {
 #endif
 
 /* The layer's queries, keys and values of each head as its attention sees them, after everything
- * that comes before the scores:
+ * that comes before the scores. Outputs, of call:
  *   q (B, H, S, D), k (B, Hkv, L, D), v (B, Hkv, L, Dv), F32, F16 or BF16 each on its own, NULL
- *   where not wanted; x (B, 1, S, d_model), memory (B, 1, L, d_memory), or NULL: k and v come from
- *   x, L = S, and d_memory = d_model where either is wanted.
- * options as in headwise_mha_forward(), or NULL; what they say of scores and outputs has no effect
- * here, and past keys are not among the outputs. headwise_attention() on q, k, v and the same
- * options without positions gives the bits of the layer's head outputs where all three are F32 and
- * groups are even.
+ *   where not wanted; from x (B, 1, S, d_model), memory (B, 1, L, d_memory), or NULL: k and v come
+ *   from x, L = S, and d_memory = d_model where either is wanted.
+ * Of the rest, what is said of scores and outputs has no effect here, and past keys are not among
+ * the outputs; cache and starts must be absent. headwise_attention() on the same call with a y, and
+ * without x, memory and positions, gives the bits of the layer's head outputs where all three are
+ * F32 and groups are even.
  * Outputs may not overlap each other or an input.
  * HEADWISE_ERR_INVALID as in headwise_mha_forward(). HEADWISE_ERR_NO_MEMORY: scratch could not
  * grow. Failure leaves every output untouched. */
-HEADWISE_API enum headwise_status
-headwise_mha_project(headwise_context *context, const headwise_mha *mha,
-                     const struct headwise_tensor *q, const struct headwise_tensor *k,
-                     const struct headwise_tensor *v, const struct headwise_tensor *x,
-                     const struct headwise_tensor *memory,
-                     const struct headwise_attention_options *options);
+HEADWISE_API enum headwise_status headwise_mha_project(headwise_context *context,
+                                                       const headwise_mha *mha,
+                                                       const struct headwise_attention_call *call);
 
 /* How alike the attention maps of the heads are: correlation[g * H + h] is Pearson's correlation of
  * the weights of heads g and h,
@@ -36,10 +33,10 @@ headwise_mha_project(headwise_context *context, const headwise_mha *mha,
  * since most heads give it a large weight, whatever else they do. From -1 to 1, symmetric, 1 on the
  * diagonal; 0 beside a head whose weights are all the same up to f32 rounding (variance below 1e-12
  * of the mean square), or where no entry is left; NaN where a weight is NaN.
- *   q (B, H, S, D), k (B, Hkv, L, D), options as in headwise_attention(), or NULL; past_value,
- *   present_*, head_gates, positions and the probe have no effect. Of a layer they come from
- *   headwise_mha_project() with the same options; where groups are uneven give each query
- *   head a copy of its keys, Hkv = H.
+ *   q (B, H, S, D), k (B, Hkv, L, D) and the rest of call as in headwise_attention(), without cache
+ *   and starts; y, v, x, memory, past_value, present_*, head_gates, positions and the probe have no
+ *   effect. Of a layer q and k come from headwise_mha_project() with the same call; where groups
+ *   are uneven give each query head a copy of its keys, Hkv = H.
  * The maps are computed in blocks of queries and never kept: about 8 MB, or O(B H T) where a single
  * query is more, taken from the context's allocator and given back. Sums are float64, in an order
  * that does not depend on the number of threads: the same bits for any, and on every tier but
@@ -48,8 +45,7 @@ headwise_mha_project(headwise_context *context, const headwise_mha *mha,
  * Failure leaves correlation untouched. */
 HEADWISE_API enum headwise_status
 headwise_map_correlation(headwise_context *context, double *correlation,
-                         const struct headwise_tensor *q, const struct headwise_tensor *k,
-                         const struct headwise_attention_options *options);
+                         const struct headwise_attention_call *call);
 
 /* Inner products of what the heads of a layer add to its output. With c_h(row) = (output of head h)
  * times its rows of W_O,
@@ -138,8 +134,9 @@ struct headwise_prune_options {
  * rounded to it again, I8 with new scales.
  * Without merges the new layer's y has the bits of mha's with gates of 0 for these heads, on every
  * tier, as long as W_O is finite (0 times an infinity is NaN) and no partial sum underflows to -0.
- * Options of its calls (gates, sinks, slopes, relative_bias, masks by head), probes and caches have
- * the pruned layer's number of heads: headwise_mha_gather_heads() picks their elements.
+ * Settings and arguments of its calls (gates, sinks, slopes, relative_bias, masks by head), probes
+ * and caches have the pruned layer's number of heads: headwise_mha_gather_heads() picks their
+ * elements.
  *
  * HEADWISE_ERR_INVALID: a pointer is NULL, the tiers differ, a number names no head of the layer or
  * comes twice, merge_into names a head that is not there or goes too. HEADWISE_ERR_NO_MEMORY (about

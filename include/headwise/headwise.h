@@ -12,7 +12,6 @@
 #include "pool.h"
 #include "positions.h"
 #include "probe.h"
-#include "ragged.h"
 #include "tensor.h"
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_MHA_H
 #define HEADWISE_MHA_H
 
-#include "attention.h"
+#include "cache.h"
 #include "positions.h"
 
 #ifdef __cplusplus
@@ -129,17 +129,40 @@ HEADWISE_API void headwise_mha_destroy(headwise_mha *mha);
  *   x (B, 1, S, d_model), y (B, 1, S, d_out), memory m (B, 1, L, d_memory), or NULL: m = x, which
  *   needs d_memory = d_model. F32, F16 or BF16, each on its own. A layer with rotary takes no
  *   memory: there are no positions for it.
- * options as in headwise_attention, with H, Hkv, D, Dv of the layer; past_key, past_value and
- * present_* are in the form of k and v, after norm and rotary. options may be NULL.
- * y may not overlap x or memory.
- * HEADWISE_ERR_INVALID as in headwise_attention, and: the context's tier is not the layer's, a
- * layer with rotary gets a memory or a position outside its table.
- * HEADWISE_ERR_NO_MEMORY: scratch could not grow. Failure leaves every output untouched. */
-HEADWISE_API enum headwise_status
-headwise_mha_forward(headwise_context *context, const headwise_mha *mha,
-                     const struct headwise_tensor *y, const struct headwise_tensor *x,
-                     const struct headwise_tensor *memory,
-                     const struct headwise_attention_options *options);
+ * The rest of call as in headwise_attention(), with H, Hkv, D, Dv of the layer; q, k and v must be
+ * NULL; past_* and present_* are in the form of k and v, after norm and rotary. y may not overlap x
+ * or memory.
+ *
+ * With a cache x's keys are appended to its sequences, then every row of x attends as
+ * headwise_attention() says; memory must be NULL. Sequences may have different lengths: each row's
+ * position is its place in its own sequence. A prompt in one call, in chunks or token by token
+ * gives the same bits (set causal: without it a row sees everything up to the end of its chunk).
+ * With attend_only nothing is appended and the cache is not changed: cross attention appends the
+ * memory's keys once, by headwise_mha_append(), and attends for every step of the decoder.
+ *
+ * With starts all rows are projected together: x (1, 1, R, d_model), y (1, 1, R, d_out), memory
+ * (1, 1, Rk, d_memory). Over a cache this is a step of all that a server has at work: chunks of new
+ * prompts beside single tokens, in whatever places of the cache they are. Rows of x that belong to
+ * no sequence attend to nothing: their y is b_O and their contributions, [H][R][d_out], are 0; the
+ * other outputs of the probe are not written there.
+ *
+ * HEADWISE_ERR_FULL: a sequence has no room for its rows. HEADWISE_ERR_INVALID as in
+ * headwise_attention(), and: the context's or the cache's tier is not the layer's, the cache's Hkv,
+ * D or Dv are not, a layer with rotary gets a memory or a position outside its table, attend_only
+ * without a cache. HEADWISE_ERR_NO_MEMORY: scratch could not grow. On failure neither an output nor
+ * the cache has changed. */
+HEADWISE_API enum headwise_status headwise_mha_forward(headwise_context *context,
+                                                       const headwise_mha *mha,
+                                                       const struct headwise_attention_call *call);
+
+/* Projects call's memory (n, 1, L, d_memory) to keys and values and appends them to the n sequences
+ * of call's cache from first_sequence on; or rows query_starts[b] ... query_starts[b + 1] - 1 of
+ * memory (1, 1, R, d_memory) to sequence cache_sequences[b]. With rotary memory is the sequence
+ * itself, and its rows stand at their places in it, or where positions says. Nothing else of call
+ * is read. Errors as in headwise_mha_forward(); on failure the cache has not changed. */
+HEADWISE_API enum headwise_status headwise_mha_append(headwise_context *context,
+                                                      const headwise_mha *mha,
+                                                      const struct headwise_attention_call *call);
 
 /* What a layer is: its config with defaults filled in, and what its weights take. */
 struct headwise_mha_info {

@@ -1,6 +1,6 @@
 /* What scripts/neon_report.sh counts instructions of: one shape, computed some times on one thread.
  *   work operator|cache|f16-cache REPETITIONS HEADS QUERIES KEYS HEAD_DIM
- * operator: headwise_attention(); cache: headwise_attention_cached() on keys appended before. */
+ * operator: headwise_attention(); cache: the same call on keys appended before. */
 #include <headwise/headwise.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,9 @@ static headwise_cache *fill_cache(headwise_context *context, enum headwise_dtype
                                            .dtype = dtype};
     headwise_cache *cache;
     require(headwise_cache_create(&cache, context, &config), "cache");
-    require(headwise_cache_append(context, cache, 0, k, v), "append");
+    const struct headwise_attention_call rows = {
+        .size = sizeof rows, .k = k, .v = v, .cache = cache};
+    require(headwise_cache_append(context, &rows), "append");
     return cache;
 }
 
@@ -59,12 +61,14 @@ int main(int argc, char **argv) {
     headwise_cache *cache = NULL;
     if (strcmp(argv[1], "operator") != 0)
         cache = fill_cache(context, argv[1][0] == 'f' ? HEADWISE_F16 : HEADWISE_F32, &k, &v);
-    for (int64_t i = 0; i < repetitions; i++) {
-        if (cache)
-            require(headwise_attention_cached(context, &y, &q, cache, 0, NULL), "attention");
-        else
-            require(headwise_attention(context, &y, &q, &k, &v, NULL), "attention");
-    }
+    const struct headwise_attention_call call = {.size = sizeof call,
+                                                 .y = &y,
+                                                 .q = &q,
+                                                 .k = cache ? NULL : &k,
+                                                 .v = cache ? NULL : &v,
+                                                 .cache = cache};
+    for (int64_t i = 0; i < repetitions; i++)
+        require(headwise_attention(context, &call), "attention");
     printf("%s\n", headwise_isa_name(headwise_context_describe(context)->isa));
     headwise_cache_destroy(cache);
     headwise_context_destroy(context);

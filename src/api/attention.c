@@ -1,173 +1,148 @@
-/* The attention call on tensors. */
+/* The attention call: over tensors or a cache, of a batch or of packed sequences. */
+#include "attention/attention.h"
 #include "api/check.h"
-#include "api/check_layer.h"
-#include "api/operator.h"
+#include "attention/probe.h"
 #include "base/error.h"
-#include "base/options.h"
-#include "headwise/headwise.h"
-#include "layer/mha.h"
+#include "cache/cache.h"
+#include "tensors/tensor.h"
 
-enum headwise_status headwise_attention(headwise_context *context, const struct headwise_tensor *y,
-                                        const struct headwise_tensor *q,
-                                        const struct headwise_tensor *k,
-                                        const struct headwise_tensor *v,
-                                        const struct headwise_attention_options *options) {
-    static const char where[] = "attention";
-    struct headwise_shape shape = {0};
+static const char where[] = "attention";
+
+static enum headwise_status check_components(const char *name, const struct headwise_tensor *t) {
+    if (t->size[3] < 1)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: %s has size 0 on its column axis, expected 1 or more", where,
+                             name);
+    return HEADWISE_OK;
+}
+
+/* Checks q, k, v and y, of batch entries (-1: any number), and sets the sizes and types that follow
+ * from them. */
+static enum headwise_status tensor_shape(struct headwise_shape *shape,
+                                         const struct headwise_attention_call *given,
+                                         int64_t batch) {
+    const struct headwise_tensor *q = given->q, *k = given->k, *v = given->v;
+    enum headwise_status status = headwise_check_tensor(where, "q", q, false, batch, -1, -1, -1);
+    if (status == HEADWISE_OK)
+        status = check_components("q", q);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "k", k, false, q->size[0], -1, -1, q->size[3]);
+    if (status == HEADWISE_OK)
+        status =
+            headwise_check_tensor(where, "v", v, false, q->size[0], k->size[1], k->size[2], -1);
+    if (status == HEADWISE_OK)
+        status = check_components("v", v);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "y", given->y, true, q->size[0], q->size[1],
+                                       q->size[2], v->size[3]);
+    if (status != HEADWISE_OK)
+        return status;
+    *shape = (struct headwise_shape){
+        .batch = q->size[0],
+        .n_heads = q->size[1],
+        .n_kv_heads = k->size[1],
+        .n_queries = q->size[2],
+        .n_new_keys = k->size[2],
+        .head_dim = q->size[3],
+        .value_dim = v->size[3],
+        .k_type = k->dtype,
+        .v_type = v->dtype,
+    };
+    return HEADWISE_OK;
+}
+
+/* The same where keys and values are those of a cache; n_new_keys stays 0. */
+static enum headwise_status cache_shape(struct headwise_shape *shape,
+                                        const headwise_context *context,
+                                        const struct headwise_attention_call *given,
+                                        int64_t batch) {
+    static const char why[] = "keys and values are the cache's";
+    const headwise_cache *cache = given->cache;
+    const struct headwise_tensor *q = given->q;
+    enum headwise_status status = headwise_check_cache(where, context, cache);
+    if (status == HEADWISE_OK)
+        status = headwise_check_absent(where, "k", given->k, why);
+    if (status == HEADWISE_OK)
+        status = headwise_check_absent(where, "v", given->v, why);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "q", q, false, batch, -1, -1, cache->head_dim);
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "y", given->y, true, q->size[0], q->size[1],
+                                       q->size[2], cache->value_dim);
+    if (status != HEADWISE_OK)
+        return status;
+    *shape = (struct headwise_shape){
+        .batch = q->size[0],
+        .n_heads = q->size[1],
+        .n_kv_heads = cache->n_kv_heads,
+        .n_queries = q->size[2],
+        .head_dim = cache->head_dim,
+        .value_dim = cache->value_dim,
+        .cache = cache,
+        .first_sequence = given->first_sequence,
+    };
+    return HEADWISE_OK;
+}
+
+/* What only a layer has. */
+static enum headwise_status check_layers_own(const struct headwise_call *call,
+                                             const struct headwise_attention_call *given) {
+    static const char why[] = "it is for a layer's calls";
+    if (call->probe.contributions)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: contributions need W_O: ask a layer's forward call", where);
+    if (given->positions)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: positions are for layers with rotary: turn q and k with "
+                             "headwise_rotate()",
+                             where);
+    enum headwise_status status = headwise_check_absent(where, "x", given->x, why);
+    if (status == HEADWISE_OK)
+        status = headwise_check_absent(where, "memory", given->memory, why);
+    if (status == HEADWISE_OK && given->attend_only)
+        status = headwise_fail(HEADWISE_ERR_INVALID, "%s: attend_only is set, expected false: %s",
+                               where, why);
+    return status;
+}
+
+static enum headwise_status check_all(struct headwise_call *call, struct headwise_ragged *ragged,
+                                      const headwise_context *context,
+                                      const struct headwise_attention_call *given) {
+    struct headwise_shape shape;
+    bool packed = headwise_is_packed(given);
+    enum headwise_status status = given->cache
+                                      ? cache_shape(&shape, context, given, packed ? 1 : -1)
+                                      : tensor_shape(&shape, given, packed ? 1 : -1);
+    if (status != HEADWISE_OK)
+        return status;
+    status = headwise_check_rows(where, ragged, given, shape.batch, shape.n_queries,
+                                 given->cache ? -1 : shape.n_new_keys, false);
+    if (status != HEADWISE_OK)
+        return status;
+    if (given->cache)
+        shape.n_new_keys = headwise_most_keys(given, ragged, shape.batch, 0);
+    shape.ragged = packed ? ragged : NULL;
+    status = headwise_check_call(call, where, &shape, given);
+    return status == HEADWISE_OK ? check_layers_own(call, given) : status;
+}
+
+enum headwise_status headwise_attention(headwise_context *context,
+                                        const struct headwise_attention_call *call) {
+    struct headwise_attention_call given;
+    struct headwise_ragged ragged;
+    struct headwise_call checked;
     if (!context)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: context is NULL", where);
-    enum headwise_status status = headwise_operator_shape(&shape, where, -1, y, q, k, v);
-    return status == HEADWISE_OK
-               ? headwise_operator_run(context, where, &shape, y, q, k, v, options)
-               : status;
-}
-
-static enum headwise_status check_size(const char *name, int64_t size, int64_t least) {
-    /* Two sizes below 2^30 multiply without overflow, and so do the bytes of a matrix of them. */
-    if (size < least || size > (int64_t)1 << 30)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is %lld, expected %lld to 2^30", name,
-                             (long long)size, (long long)least);
-    return HEADWISE_OK;
-}
-
-static enum headwise_status check_layer_sizes(const struct headwise_mha_config *config) {
-    bool pruned = config->head_numbers != NULL;
-    const struct {
-        const char *name;
-        int64_t size, least;
-    } sizes[] = {
-        {"d_model", config->d_model, 1},       {"d_memory", config->d_memory, 0},
-        {"d_out", config->d_out, 0},           {"n_heads", config->n_heads, pruned ? 0 : 1},
-        {"n_kv_heads", config->n_kv_heads, 0}, {"head_dim", config->head_dim, 0},
-        {"value_dim", config->value_dim, 0},
-    };
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        enum headwise_status status = check_size(sizes[i].name, sizes[i].size, sizes[i].least);
-        if (status != HEADWISE_OK)
-            return status;
+    enum headwise_status status = headwise_take_call(&given, where, call);
+    if (status == HEADWISE_OK)
+        status = check_all(&checked, &ragged, context, &given);
+    if (status != HEADWISE_OK)
+        return status;
+    checked.y = *given.y;
+    checked.q = *given.q;
+    if (!given.cache) {
+        checked.k = *given.k;
+        checked.v = *given.v;
     }
-    return HEADWISE_OK;
-}
-
-/* Groups and numbers of a layer whose n_kv_heads is filled in. */
-static enum headwise_status check_groups(const struct headwise_mha_config *config) {
-    int64_t sum = 0;
-    if (config->n_kv_heads > config->n_heads ||
-        (!config->group_sizes && config->n_heads > 0 && config->n_heads % config->n_kv_heads != 0))
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: %lld query heads are not divisible by %lld kv heads",
-                             (long long)config->n_heads, (long long)config->n_kv_heads);
-    for (int64_t g = 0; config->group_sizes && g < config->n_kv_heads; g++) {
-        if (config->group_sizes[g] < 1 || config->group_sizes[g] > config->n_heads - sum)
-            return headwise_fail(
-                HEADWISE_ERR_INVALID,
-                "mha: group_sizes[%lld] is %lld, expected 1 or more, and %lld in sum", (long long)g,
-                (long long)config->group_sizes[g], (long long)config->n_heads);
-        sum += config->group_sizes[g];
-    }
-    if (config->group_sizes && sum != config->n_heads)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: group_sizes sum to %lld, expected %lld heads", (long long)sum,
-                             (long long)config->n_heads);
-    for (int64_t h = 0; config->head_numbers && h < config->n_heads; h++) {
-        int64_t least = h > 0 ? config->head_numbers[h - 1] + 1 : 0;
-        if (config->head_numbers[h] < least || config->head_numbers[h] >= (int64_t)1 << 30)
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "mha: head_numbers[%lld] is %lld, expected at least %lld (they "
-                                 "increase) and below 2^30",
-                                 (long long)h, (long long)config->head_numbers[h],
-                                 (long long)least);
-    }
-    return HEADWISE_OK;
-}
-
-/* Fills in the sizes that were left 0. */
-static enum headwise_status resolve_sizes(struct headwise_mha_config *config) {
-    enum headwise_status status = check_layer_sizes(config);
-    if (status != HEADWISE_OK)
-        return status;
-    config->d_memory = config->d_memory ? config->d_memory : config->d_model;
-    config->d_out = config->d_out ? config->d_out : config->d_model;
-    config->n_kv_heads = config->n_kv_heads ? config->n_kv_heads : config->n_heads;
-    status = check_groups(config);
-    if (status != HEADWISE_OK)
-        return status;
-    if (!config->head_dim && (config->head_numbers || config->d_model % config->n_heads != 0))
-        return headwise_fail(
-            HEADWISE_ERR_INVALID,
-            config->head_numbers
-                ? "mha: a pruned layer of d_model %lld and %lld heads: set head_dim"
-                : "mha: d_model %lld is not divisible by %lld heads: set head_dim",
-            (long long)config->d_model, (long long)config->n_heads);
-    config->head_dim = config->head_dim ? config->head_dim : config->d_model / config->n_heads;
-    config->value_dim = config->value_dim ? config->value_dim : config->head_dim;
-    status = check_size("n_heads * head_dim", config->n_heads * config->head_dim, 0);
-    if (status == HEADWISE_OK)
-        status = check_size("n_heads * value_dim", config->n_heads * config->value_dim, 0);
-    return status;
-}
-
-static enum headwise_status check_weights(const struct headwise_mha_config *config) {
-    const struct {
-        const char *name;
-        const void *weights;
-    } matrices[] = {
-        {"w_q", config->w_q}, {"w_k", config->w_k}, {"w_v", config->w_v}, {"w_o", config->w_o}};
-    for (int i = 0; config->n_heads > 0 && i < 4; i++) {
-        if (!matrices[i].weights)
-            return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL", matrices[i].name);
-    }
-    if ((unsigned)config->layout > HEADWISE_IN_OUT)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: layout is %d, no headwise_layout",
-                             (int)config->layout);
-    return headwise_check_weight_types(config);
-}
-
-enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
-                                         const struct headwise_mha_config *config) {
-    struct headwise_mha_config resolved;
-    if (!mha || !context || !config)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL",
-                             !mha       ? "the place for it"
-                             : !context ? "context"
-                                        : "config");
-    enum headwise_status status = HEADWISE_COPY_OPTIONS(&resolved, config, "mha: config");
-    if (status == HEADWISE_OK)
-        status = resolve_sizes(&resolved);
-    if (status == HEADWISE_OK)
-        status = check_weights(&resolved);
-    if (status == HEADWISE_OK)
-        status = headwise_check_heads_config(&resolved);
-    if (status != HEADWISE_OK)
-        return status;
-    return headwise_mha_build(mha, context, &resolved);
-}
-
-static enum headwise_status check_forward(headwise_context *context, const headwise_mha *mha,
-                                          const struct headwise_tensor *y,
-                                          const struct headwise_tensor *x,
-                                          const struct headwise_tensor *memory) {
-    static const char where[] = "mha";
-    enum headwise_status status = headwise_check_layer_inputs(where, context, mha, x, memory, true);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "y", y, true, x->size[0], 1, x->size[2], mha->d_out);
-    return status;
-}
-
-enum headwise_status headwise_mha_forward(headwise_context *context, const headwise_mha *mha,
-                                          const struct headwise_tensor *y,
-                                          const struct headwise_tensor *x,
-                                          const struct headwise_tensor *memory,
-                                          const struct headwise_attention_options *options) {
-    struct headwise_call call;
-    enum headwise_status status = check_forward(context, mha, y, x, memory);
-    if (status != HEADWISE_OK)
-        return status;
-    struct headwise_shape shape =
-        headwise_layer_shape(mha, x->size[0], x->size[2], memory ? memory->size[2] : x->size[2]);
-    status = headwise_check_layer_call(&call, "mha", mha, &shape, options, x->size[2]);
-    if (status != HEADWISE_OK)
-        return status;
-    struct headwise_mha_io io = {.y = y, .x = x, .memory = memory};
-    return headwise_mha_run(context, mha, &io, &call);
+    return headwise_attention_run(context, &checked);
 }

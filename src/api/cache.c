@@ -1,13 +1,14 @@
-/* Calls that make caches, fill them, and attend to what they hold. */
+/* Caches: their config, appending, truncating, sharing and reading back. */
 #include <string.h>
 
 #include "api/check.h"
-#include "api/operator.h"
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/float_mode.h"
 #include "base/options.h"
 #include "cache/cache.h"
 #include "headwise/headwise.h"
+#include "tensors/rows.h"
 #include "tensors/tensor.h"
 
 static enum headwise_status check_range(const char *name, int64_t size, int64_t least) {
@@ -92,25 +93,33 @@ enum headwise_status headwise_cache_create(headwise_cache **cache, headwise_cont
     return headwise_cache_build(cache, context, &resolved);
 }
 
-enum headwise_status headwise_cache_append(headwise_context *context, headwise_cache *cache,
-                                           int64_t first_sequence, const struct headwise_tensor *k,
-                                           const struct headwise_tensor *v) {
+enum headwise_status headwise_cache_append(headwise_context *context,
+                                           const struct headwise_attention_call *call) {
     static const char where[] = "cache_append";
-    enum headwise_status status = headwise_check_cache(where, context, cache, first_sequence, 0);
+    struct headwise_attention_call given;
+    struct headwise_ragged ragged;
+    enum headwise_status status = headwise_take_call(&given, where, call);
     if (status == HEADWISE_OK)
-        status =
-            headwise_check_tensor(where, "k", k, false, -1, cache->n_kv_heads, -1, cache->head_dim);
+        status = headwise_check_cache(where, context, given.cache);
+    if (status != HEADWISE_OK)
+        return status;
+    bool packed = headwise_is_packed(&given);
+    const headwise_cache *cache = given.cache;
+    const struct headwise_tensor *k = given.k, *v = given.v;
+    status = headwise_check_tensor(where, "k", k, false, packed ? 1 : -1, cache->n_kv_heads, -1,
+                                   cache->head_dim);
     if (status == HEADWISE_OK)
         status = headwise_check_tensor(where, "v", v, false, k->size[0], cache->n_kv_heads,
                                        k->size[2], cache->value_dim);
     if (status == HEADWISE_OK)
-        status = headwise_check_cache(where, context, cache, first_sequence, k->size[0]);
-    if (status == HEADWISE_OK)
-        status = headwise_check_room(where, cache, first_sequence, k->size[0], k->size[2]);
+        status = headwise_check_rows(where, &ragged, &given, k->size[0], k->size[2], -1, true);
     if (status != HEADWISE_OK || headwise_tensor_empty(k))
         return status;
-    struct headwise_cache_append append = {
-        .cache = cache, .first_sequence = first_sequence, .k = *k, .v = *v};
+    struct headwise_cache_append append = {.cache = given.cache,
+                                           .first_sequence = given.first_sequence,
+                                           .ragged = packed ? &ragged : NULL,
+                                           .k = *k,
+                                           .v = *v};
     return headwise_cache_append_run(context, &append);
 }
 
@@ -209,34 +218,4 @@ enum headwise_status headwise_cache_read(const headwise_cache *cache, int64_t se
                                       position + r);
     }
     return HEADWISE_OK;
-}
-
-enum headwise_status headwise_attention_cached(headwise_context *context,
-                                               const struct headwise_tensor *y,
-                                               const struct headwise_tensor *q,
-                                               const headwise_cache *cache, int64_t first_sequence,
-                                               const struct headwise_attention_options *options) {
-    static const char where[] = "attention_cached";
-    enum headwise_status status = headwise_check_cache(where, context, cache, first_sequence, 0);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, cache->head_dim);
-    if (status == HEADWISE_OK)
-        status = headwise_check_tensor(where, "y", y, true, q->size[0], q->size[1], q->size[2],
-                                       cache->value_dim);
-    if (status == HEADWISE_OK)
-        status = headwise_check_cache(where, context, cache, first_sequence, q->size[0]);
-    if (status != HEADWISE_OK)
-        return status;
-    struct headwise_shape shape = {
-        .batch = q->size[0],
-        .n_heads = q->size[1],
-        .n_kv_heads = cache->n_kv_heads,
-        .n_queries = q->size[2],
-        .n_new_keys = headwise_most_keys(cache, first_sequence, q->size[0]),
-        .head_dim = cache->head_dim,
-        .value_dim = cache->value_dim,
-        .cache = cache,
-        .first_sequence = first_sequence,
-    };
-    return headwise_operator_run(context, where, &shape, y, q, NULL, NULL, options);
 }

@@ -1,7 +1,8 @@
-/* Checks of what the callers of attention give. */
+/* What every call shares: its options, its biases, its probe, and the sizes that follow. */
 #include "api/check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "attention/ragged.h"
@@ -11,6 +12,28 @@
 #include "base/options.h"
 #include "cache/cache.h"
 #include "tensors/tensor.h"
+
+enum headwise_status headwise_copy_given(void *dst, size_t dst_size, const void *given,
+                                         const char *where, const char *what) {
+    char name[64];
+    snprintf(name, sizeof name, "%.40s: %s", where, what);
+    return headwise_copy_options(dst, dst_size, given, name);
+}
+
+enum headwise_status headwise_take_call(struct headwise_attention_call *given, const char *where,
+                                        const struct headwise_attention_call *call) {
+    if (!call)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: call is NULL", where);
+    return headwise_copy_given(given, sizeof *given, call, where, "call");
+}
+
+enum headwise_status headwise_check_absent(const char *where, const char *name, const void *given,
+                                           const char *why) {
+    if (given)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is given, expected NULL: %s", where,
+                             name, why);
+    return HEADWISE_OK;
+}
 
 static enum headwise_status check_scalars(const char *where,
                                           const struct headwise_attention_options *options) {
@@ -36,10 +59,6 @@ static enum headwise_status check_scalars(const char *where,
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: softmax_precision is %s, expected f32, f16 or bf16", where,
                              headwise_dtype_name(options->softmax_precision));
-    if (options->gate_batch_stride < 0)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: gate_batch_stride is %lld, expected 0 or more", where,
-                             (long long)options->gate_batch_stride);
     return HEADWISE_OK;
 }
 
@@ -69,7 +88,7 @@ static enum headwise_status check_biases(const char *where, const struct headwis
 }
 
 static enum headwise_status check_lengths(const char *where, const struct headwise_call *call) {
-    const int64_t *lengths = call->options.key_lengths;
+    const int64_t *lengths = call->key_lengths;
     const struct headwise_ragged *ragged = &call->ragged;
     int64_t n = ragged->query_starts ? ragged->n_sequences : call->batch;
     for (int64_t b = 0; lengths && b < n; b++) {
@@ -83,54 +102,11 @@ static enum headwise_status check_lengths(const char *where, const struct headwi
     return HEADWISE_OK;
 }
 
-/* Broadcasting by size 1 becomes broadcasting by stride 0. */
-static enum headwise_status check_mask(struct headwise_call *call, const char *where) {
-    call->mask_keys = call->n_keys;
-    if (!call->options.mask)
-        return HEADWISE_OK;
-    struct headwise_tensor *mask = &call->mask;
-    const int64_t full[4] = {call->batch, call->n_heads, call->n_queries, call->n_keys};
-    *mask = *call->options.mask;
-    if (!headwise_is_float(mask->dtype) && mask->dtype != HEADWISE_BOOL)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: mask has type %s, expected bool, f32, f16 or bf16", where,
-                             headwise_dtype_name(mask->dtype));
-    for (int axis = 0; axis < 3; axis++) {
-        if (mask->size[axis] != full[axis] && mask->size[axis] != 1)
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: mask has size %lld on its %s axis, expected %lld or 1", where,
-                                 (long long)mask->size[axis], headwise_axis_names[axis],
-                                 (long long)full[axis]);
-        if (mask->size[axis] == 1)
-            mask->stride[axis] = 0;
-    }
-    bool broadcast = mask->stride[3] == 0 && mask->size[3] >= 1;
-    if (mask->size[3] < 0 || (mask->size[3] > full[3] && !broadcast))
-        return headwise_fail(
-            HEADWISE_ERR_INVALID,
-            "%s: mask has size %lld on its column axis, expected at most %lld keys", where,
-            (long long)mask->size[3], (long long)full[3]);
-    if (!broadcast && mask->size[3] > 1 && mask->stride[3] != 1)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "%s: mask has stride %lld on its column axis, expected 1 or 0", where,
-                             (long long)mask->stride[3]);
-    if (!broadcast) {
-        mask->stride[3] = 1;
-        call->mask_keys = mask->size[3];
-    }
-    if (headwise_tensor_empty(mask)) {
-        mask->data = NULL;
-        return HEADWISE_OK;
-    }
-    if (!mask->data)
-        return headwise_fail(HEADWISE_ERR_INVALID, "%s: the data of mask is NULL", where);
-    return headwise_check_extent(where, "mask", mask);
-}
-
 static enum headwise_status check_past(struct headwise_call *call, const char *where,
-                                       const struct headwise_shape *shape) {
-    const struct headwise_tensor *key = call->options.past_key, *value = call->options.past_value;
-    if (call->cache && (key || value || call->options.present_key || call->options.present_value))
+                                       const struct headwise_shape *shape,
+                                       const struct headwise_attention_call *given) {
+    const struct headwise_tensor *key = given->past_key, *value = given->past_value;
+    if (call->cache && (key || value || given->present_key || given->present_value))
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: past and present tensors do not go with a cache", where);
     if (!key && !value)
@@ -175,20 +151,18 @@ static enum headwise_status check_present(const struct headwise_call *call, cons
     return HEADWISE_OK;
 }
 
-static enum headwise_status check_probe(struct headwise_call *call, const char *where) {
-    char name[64] = "";
-    strncat(name, where, 40);
-    strncat(name, ": probe", 16);
-    enum headwise_status status = HEADWISE_COPY_OPTIONS(&call->probe, call->options.probe, name);
-    if (status != HEADWISE_OK)
-        return status;
-    if (call->probe.statistics)
+static enum headwise_status check_probe(struct headwise_call *call, const char *where,
+                                        const struct headwise_probe *given) {
+    enum headwise_status status =
+        headwise_copy_given(&call->probe, sizeof call->probe, given, where, "probe");
+    if (status == HEADWISE_OK && call->probe.statistics)
         status = HEADWISE_COPY_OPTIONS(&call->statistics, call->probe.statistics, "statistics");
     if (status != HEADWISE_OK)
         return status;
     if ((unsigned)call->probe.score_stage > HEADWISE_SCORES_WEIGHTS)
-        return headwise_fail(HEADWISE_ERR_INVALID, "%s: score_stage is %d, no headwise_score_stage",
-                             name, (int)call->probe.score_stage);
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: probe: score_stage is %d, no headwise_score_stage", where,
+                             (int)call->probe.score_stage);
     int64_t rows, scores, n_heads = headwise_max(call->n_heads, 1);
     bool fits =
         headwise_mul(&rows, call->batch, n_heads) && headwise_mul(&rows, rows, call->n_queries);
@@ -240,39 +214,76 @@ static void fill_sizes(struct headwise_call *call, const struct headwise_shape *
                                              : (float)(1.0 / sqrt((double)shape->head_dim));
 }
 
-enum headwise_status headwise_check_call(struct headwise_call *call, const char *where,
-                                         const struct headwise_shape *shape,
-                                         const struct headwise_attention_options *options) {
-    char name[64] = "";
-    strncat(name, where, 40);
-    strncat(name, ": options", 16);
-    memset(call, 0, sizeof *call);
-    enum headwise_status status = HEADWISE_COPY_OPTIONS(&call->options, options, name);
+/* What has no shape where sequences are packed. */
+static enum headwise_status check_packed(const char *where,
+                                         const struct headwise_attention_call *given) {
+    const struct {
+        const char *name;
+        const void *given;
+    } refused[] = {{"mask", given->mask},
+                   {"past_key", given->past_key},
+                   {"past_value", given->past_value},
+                   {"present_key", given->present_key},
+                   {"present_value", given->present_value}};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        if (refused[i].given)
+            return headwise_fail(HEADWISE_ERR_INVALID,
+                                 "%s: %s has no ragged shape, expected NULL with query_starts",
+                                 where, refused[i].name);
+    }
+    return HEADWISE_OK;
+}
+
+/* Options and what holds for one call, without what depends on its sizes. */
+static enum headwise_status take_given(struct headwise_call *call, const char *where,
+                                       const struct headwise_shape *shape,
+                                       const struct headwise_attention_call *given) {
+    enum headwise_status status =
+        headwise_copy_given(&call->options, sizeof call->options, given->options, where, "options");
+    if (status == HEADWISE_OK && shape->ragged)
+        status = check_packed(where, given);
     if (status == HEADWISE_OK)
         status = check_heads(where, shape);
     if (status == HEADWISE_OK)
         status = check_scalars(where, &call->options);
+    if (status == HEADWISE_OK && given->gate_batch_stride < 0)
+        status =
+            headwise_fail(HEADWISE_ERR_INVALID, "%s: gate_batch_stride is %lld, expected 0 or more",
+                          where, (long long)given->gate_batch_stride);
+    call->query_offsets = given->query_offsets;
+    call->key_lengths = given->key_lengths;
+    call->positions = given->positions;
+    call->head_gates = given->head_gates;
+    call->gate_batch_stride = given->gate_batch_stride;
+    return status;
+}
+
+enum headwise_status headwise_check_call(struct headwise_call *call, const char *where,
+                                         const struct headwise_shape *shape,
+                                         const struct headwise_attention_call *given) {
+    memset(call, 0, sizeof *call);
+    enum headwise_status status = take_given(call, where, shape, given);
     if (status != HEADWISE_OK)
         return status;
     fill_sizes(call, shape);
-    status = check_past(call, where, shape);
+    status = check_past(call, where, shape, given);
     if (status != HEADWISE_OK)
         return status;
     if (!headwise_sum(&call->n_keys, call->n_past, shape->n_new_keys))
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: the number of keys overflows", where);
-    status = check_present(call, where, shape, "present_key", call->options.present_key,
-                           shape->k_type, shape->head_dim, &call->present_key);
+    status = check_present(call, where, shape, "present_key", given->present_key, shape->k_type,
+                           shape->head_dim, &call->present_key);
     if (status == HEADWISE_OK)
-        status = check_present(call, where, shape, "present_value", call->options.present_value,
+        status = check_present(call, where, shape, "present_value", given->present_value,
                                shape->v_type, shape->value_dim, &call->present_value);
     if (status == HEADWISE_OK)
         status = check_lengths(where, call);
     if (status == HEADWISE_OK)
         status = check_biases(where, call);
     if (status == HEADWISE_OK)
-        status = check_mask(call, where);
+        status = headwise_check_mask(where, call, given->mask);
     if (status == HEADWISE_OK)
-        status = check_probe(call, where);
+        status = check_probe(call, where, given->probe);
     if (status == HEADWISE_OK)
         status = headwise_check_ring(where, call);
     return status;

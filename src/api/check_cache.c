@@ -16,8 +16,7 @@ enum headwise_status headwise_check_sequence(const char *where, const headwise_c
 }
 
 enum headwise_status headwise_check_cache(const char *where, const headwise_context *context,
-                                          const headwise_cache *cache, int64_t first_sequence,
-                                          int64_t n) {
+                                          const headwise_cache *cache) {
     if (!context || !cache)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
                              context ? "cache" : "context");
@@ -26,6 +25,11 @@ enum headwise_status headwise_check_cache(const char *where, const headwise_cont
                              "%s: the cache is laid out for tier %s, the context runs %s", where,
                              headwise_isa_name(cache->kernels->isa),
                              headwise_isa_name(context->kernels->isa));
+    return HEADWISE_OK;
+}
+
+enum headwise_status headwise_check_batch(const char *where, const headwise_cache *cache,
+                                          int64_t first_sequence, int64_t n) {
     if (first_sequence < 0 || first_sequence > cache->n_sequences)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: first_sequence is %lld, expected 0 to %lld",
                              where, (long long)first_sequence, (long long)cache->n_sequences);
@@ -51,13 +55,6 @@ enum headwise_status headwise_check_room(const char *where, const headwise_cache
     return HEADWISE_OK;
 }
 
-int64_t headwise_most_keys(const headwise_cache *cache, int64_t first_sequence, int64_t n) {
-    int64_t most = 0;
-    for (int64_t s = first_sequence; s < first_sequence + n; s++)
-        most = cache->lengths[s] > most ? cache->lengths[s] : most;
-    return most;
-}
-
 static enum headwise_status check_ragged_ring(const char *where, const struct headwise_call *call) {
     enum headwise_status status = HEADWISE_OK;
     for (int64_t b = 0; status == HEADWISE_OK && b < call->ragged.n_sequences; b++) {
@@ -71,10 +68,10 @@ static enum headwise_status check_ragged_ring(const char *where, const struct he
 enum headwise_status headwise_check_ring(const char *where, const struct headwise_call *call) {
     const headwise_cache *cache = call->cache;
     const struct headwise_attention_options *options = &call->options;
-    if (cache && call->ragged.query_starts)
-        return check_ragged_ring(where, call);
     if (!cache || cache->window == 0 || call->n_queries == 0)
         return HEADWISE_OK;
+    if (call->ragged.query_starts)
+        return check_ragged_ring(where, call);
     if (!options->window_is_set || options->window_left < 0 ||
         options->window_left >= cache->window || options->window_first > cache->first)
         return headwise_fail(HEADWISE_ERR_INVALID,

@@ -1,4 +1,4 @@
-/* Checks of what the callers of a layer give. */
+/* Checks of layers: their configs, and what their calls take. */
 #include "api/check_layer.h"
 
 #include <math.h>
@@ -49,11 +49,10 @@ enum headwise_status headwise_check_layer_inputs(const char *where, const headwi
 
 enum headwise_status headwise_check_layer_cache(const char *where, const headwise_context *context,
                                                 const headwise_mha *mha,
-                                                const headwise_cache *cache, int64_t first_sequence,
-                                                int64_t n) {
+                                                const headwise_cache *cache) {
     enum headwise_status status = headwise_check_layer(where, context, mha);
     if (status == HEADWISE_OK)
-        status = headwise_check_cache(where, context, cache, first_sequence, n);
+        status = headwise_check_cache(where, context, cache);
     if (status == HEADWISE_OK &&
         (cache->n_kv_heads != mha->n_kv_heads || cache->head_dim != mha->head_dim ||
          cache->value_dim != mha->value_dim))
@@ -181,8 +180,8 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
     if (!mha->rotary)
         return HEADWISE_OK;
     int64_t n_positions = mha->rotary->n_positions;
-    if (call->options.positions)
-        return headwise_check_positions(where, call->options.positions, call->batch, n_rows, 0,
+    if (call->positions)
+        return headwise_check_positions(where, call->positions, call->batch, n_rows, 0,
                                         n_positions);
     const struct headwise_ragged *ragged = &call->ragged;
     enum headwise_status status = HEADWISE_OK;
@@ -203,9 +202,9 @@ enum headwise_status headwise_check_layer_positions(const char *where, const hea
 enum headwise_status headwise_check_layer_call(struct headwise_call *call, const char *where,
                                                const headwise_mha *mha,
                                                const struct headwise_shape *shape,
-                                               const struct headwise_attention_options *options,
+                                               const struct headwise_attention_call *given,
                                                int64_t n_rows) {
-    enum headwise_status status = headwise_check_call(call, where, shape, options);
+    enum headwise_status status = headwise_check_call(call, where, shape, given);
     return status == HEADWISE_OK ? headwise_check_layer_positions(where, mha, call, n_rows)
                                  : status;
 }

@@ -18,11 +18,10 @@ enum headwise_status headwise_check_layer_inputs(const char *where, const headwi
                                                  bool needs_keys);
 
 /* That context, layer and cache are there and for the same tier, and that the cache holds keys of
- * this layer, of n sequences from first_sequence on. */
+ * this layer. */
 enum headwise_status headwise_check_layer_cache(const char *where, const headwise_context *context,
                                                 const headwise_mha *mha,
-                                                const headwise_cache *cache, int64_t first_sequence,
-                                                int64_t n);
+                                                const headwise_cache *cache);
 
 /* Types of the weights and scales of a config whose sizes are resolved. */
 enum headwise_status headwise_check_weight_types(const struct headwise_mha_config *config);
@@ -44,7 +43,7 @@ struct headwise_shape headwise_layer_shape(const headwise_mha *mha, int64_t batc
 enum headwise_status headwise_check_layer_call(struct headwise_call *call, const char *where,
                                                const headwise_mha *mha,
                                                const struct headwise_shape *shape,
-                                               const struct headwise_attention_options *options,
+                                               const struct headwise_attention_call *given,
                                                int64_t n_rows);
 
 /* That the layer can take keys and values from x. */

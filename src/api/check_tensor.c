@@ -1,11 +1,10 @@
-/* Checks of views, and of positions. */
-#include "api/check_tensor.h"
-
+/* Checks of tensors and masks. */
+#include "api/check.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "tensors/tensor.h"
 
-const char *const headwise_axis_names[4] = {"batch", "head", "row", "column"};
+static const char *const axis_names[4] = {"batch", "head", "row", "column"};
 
 static enum headwise_status check_sizes(const char *where, const char *name,
                                         const struct headwise_tensor *t,
@@ -14,26 +13,25 @@ static enum headwise_status check_sizes(const char *where, const char *name,
         if (t->size[axis] < 0)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: %s has size %lld on its %s axis, expected 0 or more", where,
-                                 name, (long long)t->size[axis], headwise_axis_names[axis]);
+                                 name, (long long)t->size[axis], axis_names[axis]);
         if (expected[axis] >= 0 && t->size[axis] != expected[axis])
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: %s has size %lld on its %s axis, expected %lld", where, name,
-                                 (long long)t->size[axis], headwise_axis_names[axis],
-                                 (long long)expected[axis]);
+            return headwise_fail(
+                HEADWISE_ERR_INVALID, "%s: %s has size %lld on its %s axis, expected %lld", where,
+                name, (long long)t->size[axis], axis_names[axis], (long long)expected[axis]);
     }
     return HEADWISE_OK;
 }
 
 /* Strides, and that the last element's offset in bytes can be computed. */
-enum headwise_status headwise_check_extent(const char *where, const char *name,
-                                           const struct headwise_tensor *t) {
+static enum headwise_status check_extent(const char *where, const char *name,
+                                         const struct headwise_tensor *t) {
     int64_t last = 0;
     for (int axis = 0; axis < 4; axis++) {
         int64_t step;
         if (t->stride[axis] < 0)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: %s has stride %lld on its %s axis, expected 0 or more", where,
-                                 name, (long long)t->stride[axis], headwise_axis_names[axis]);
+                                 name, (long long)t->stride[axis], axis_names[axis]);
         if (!headwise_mul(&step, t->size[axis] - 1, t->stride[axis]) ||
             !headwise_sum(&last, last, step))
             return headwise_fail(HEADWISE_ERR_INVALID, "%s: the extent of %s overflows", where,
@@ -71,26 +69,50 @@ enum headwise_status headwise_check_tensor(const char *where, const char *name,
         if (t->size[axis] > 1 && t->stride[axis] == 0)
             return headwise_fail(HEADWISE_ERR_INVALID,
                                  "%s: output %s is broadcast on its %s axis (stride 0)", where,
-                                 name, headwise_axis_names[axis]);
+                                 name, axis_names[axis]);
     }
-    return headwise_check_extent(where, name, t);
+    return check_extent(where, name, t);
 }
 
-enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
-                                              int64_t batch, int64_t rows, int64_t first,
-                                              int64_t n_positions) {
-    if (!positions && batch > 0 && rows > 0 && (first < 0 || rows > n_positions - first))
+enum headwise_status headwise_check_mask(const char *where, struct headwise_call *call,
+                                         const struct headwise_tensor *given) {
+    call->mask_keys = call->n_keys;
+    if (!given)
+        return HEADWISE_OK;
+    struct headwise_tensor *mask = &call->mask;
+    const int64_t full[4] = {call->batch, call->n_heads, call->n_queries, call->n_keys};
+    *mask = *given;
+    if (!headwise_is_float(mask->dtype) && mask->dtype != HEADWISE_BOOL)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: mask has type %s, expected bool, f32, f16 or bf16", where,
+                             headwise_dtype_name(mask->dtype));
+    for (int axis = 0; axis < 3; axis++) {
+        if (mask->size[axis] != full[axis] && mask->size[axis] != 1)
+            return headwise_fail(
+                HEADWISE_ERR_INVALID, "%s: mask has size %lld on its %s axis, expected %lld or 1",
+                where, (long long)mask->size[axis], axis_names[axis], (long long)full[axis]);
+        if (mask->size[axis] == 1)
+            mask->stride[axis] = 0;
+    }
+    bool broadcast = mask->stride[3] == 0 && mask->size[3] >= 1;
+    if (mask->size[3] < 0 || (mask->size[3] > full[3] && !broadcast))
         return headwise_fail(
             HEADWISE_ERR_INVALID,
-            "%s: rows stand at positions %lld to %lld, expected 0 to %lld, the end "
-            "of the table",
-            where, (long long)first, (long long)(first + rows - 1), (long long)(n_positions - 1));
-    for (int64_t at = 0; positions && at < batch * rows; at++) {
-        if (positions[at] < 0 || positions[at] >= n_positions)
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: positions[%lld][%lld] is %lld, expected 0 to %lld", where,
-                                 (long long)(at / rows), (long long)(at % rows),
-                                 (long long)positions[at], (long long)(n_positions - 1));
+            "%s: mask has size %lld on its column axis, expected at most %lld keys", where,
+            (long long)mask->size[3], (long long)full[3]);
+    if (!broadcast && mask->size[3] > 1 && mask->stride[3] != 1)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: mask has stride %lld on its column axis, expected 1 or 0", where,
+                             (long long)mask->stride[3]);
+    if (!broadcast) {
+        mask->stride[3] = 1;
+        call->mask_keys = mask->size[3];
     }
-    return HEADWISE_OK;
+    if (headwise_tensor_empty(mask)) {
+        mask->data = NULL;
+        return HEADWISE_OK;
+    }
+    if (!mask->data)
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: the data of mask is NULL", where);
+    return check_extent(where, "mask", mask);
 }

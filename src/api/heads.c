@@ -1,4 +1,4 @@
-/* Calls that look at the heads of a layer. */
+/* What heads do, of whole maps and outputs: checks. */
 #include "headwise/heads.h"
 #include "api/check.h"
 #include "api/check_layer.h"
@@ -8,67 +8,21 @@
 #include "heads/correlation.h"
 #include "heads/gram.h"
 
-/* q, k, v of headwise_mha_project: each NULL, or an output of these sizes. */
-static enum headwise_status check_projected(const headwise_mha *mha,
-                                            const struct headwise_tensor *q,
-                                            const struct headwise_tensor *k,
-                                            const struct headwise_tensor *v, int64_t batch,
-                                            int64_t n_queries, int64_t n_keys) {
-    static const char where[] = "mha_project";
-    enum headwise_status status = HEADWISE_OK;
-    if (q)
-        status = headwise_check_tensor(where, "q", q, true, batch, mha->n_heads, n_queries,
-                                       mha->head_dim);
-    if (status == HEADWISE_OK && k)
-        status = headwise_check_tensor(where, "k", k, true, batch, mha->n_kv_heads, n_keys,
-                                       mha->head_dim);
-    if (status == HEADWISE_OK && v)
-        status = headwise_check_tensor(where, "v", v, true, batch, mha->n_kv_heads, n_keys,
-                                       mha->value_dim);
-    return status;
-}
-
-enum headwise_status headwise_mha_project(headwise_context *context, const headwise_mha *mha,
-                                          const struct headwise_tensor *q,
-                                          const struct headwise_tensor *k,
-                                          const struct headwise_tensor *v,
-                                          const struct headwise_tensor *x,
-                                          const struct headwise_tensor *memory,
-                                          const struct headwise_attention_options *options) {
-    static const char where[] = "mha_project";
-    struct headwise_call call;
-    enum headwise_status status =
-        headwise_check_layer_inputs(where, context, mha, x, memory, k || v);
-    if (status != HEADWISE_OK)
-        return status;
-    int64_t n_keys = memory ? memory->size[2] : x->size[2];
-    status = check_projected(mha, q, k, v, x->size[0], x->size[2], n_keys);
-    if (status != HEADWISE_OK)
-        return status;
-    struct headwise_shape shape = headwise_layer_shape(mha, x->size[0], x->size[2], n_keys);
-    status = headwise_check_call(&call, where, &shape, options);
-    if (status == HEADWISE_OK && (q || k))
-        status = headwise_check_layer_positions(where, mha, &call, n_keys);
-    if (status != HEADWISE_OK || (!q && !k && !v))
-        return status;
-    struct headwise_mha_io io = {.x = x, .memory = memory, .q = q, .k = k, .v = v};
-    return headwise_mha_run(context, mha, &io, &call);
-}
-
 enum headwise_status headwise_map_correlation(headwise_context *context, double *correlation,
-                                              const struct headwise_tensor *q,
-                                              const struct headwise_tensor *k,
-                                              const struct headwise_attention_options *options) {
+                                              const struct headwise_attention_call *call) {
     static const char where[] = "map_correlation";
     struct headwise_map_job job = {.context = context};
     if (!context || !correlation)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
                              !context ? "context" : "correlation");
-    enum headwise_status status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, -1);
+    enum headwise_status status = headwise_take_call(&job.given, where, call);
+    const struct headwise_tensor *q = job.given.q, *k = job.given.k;
+    if (status == HEADWISE_OK)
+        status = headwise_check_tensor(where, "q", q, false, -1, -1, -1, -1);
     if (status == HEADWISE_OK)
         status = headwise_check_tensor(where, "k", k, false, q->size[0], -1, -1, q->size[3]);
     if (status == HEADWISE_OK)
-        status = HEADWISE_COPY_OPTIONS(&job.options, options, "map_correlation: options");
+        status = headwise_check_plain(where, &job.given);
     if (status != HEADWISE_OK)
         return status;
     job.q = *q;
@@ -85,7 +39,7 @@ enum headwise_status headwise_map_correlation(headwise_context *context, double 
         .k_type = k->dtype,
         .v_type = HEADWISE_F32,
     };
-    status = headwise_check_call(&job.call, where, &shape, &job.options);
+    status = headwise_check_call(&job.call, where, &shape, &job.given);
     return status == HEADWISE_OK ? headwise_map_correlate(&job, correlation) : status;
 }
 

@@ -2,8 +2,8 @@
 #ifndef HEADWISE_CALL_H
 #define HEADWISE_CALL_H
 
+#include "base/sequences.h"
 #include "headwise/cache.h"
-#include "headwise/ragged.h"
 
 struct headwise_call {
     struct headwise_tensor y, q, k, v;
@@ -12,6 +12,9 @@ struct headwise_call {
     struct headwise_tensor mask; /* data NULL: none; else stride 0 wherever an axis is broadcast */
     int64_t mask_keys;           /* keys from here on are hidden by the mask's length */
     struct headwise_attention_options options;
+    const int64_t *query_offsets, *key_lengths, *positions; /* the caller's, each or NULL */
+    const float *head_gates;
+    int64_t gate_batch_stride;
     struct headwise_probe probe;
     struct headwise_statistics statistics; /* zero where not wanted */
 
@@ -49,8 +52,8 @@ static inline int64_t headwise_call_keys(const struct headwise_call *call, int64
 }
 
 static inline float headwise_gate(const struct headwise_call *call, int64_t b, int64_t h) {
-    const float *gates = call->options.head_gates;
-    return gates ? gates[b * call->options.gate_batch_stride + h] : 1.0f;
+    const float *gates = call->head_gates;
+    return gates ? gates[b * call->gate_batch_stride + h] : 1.0f;
 }
 
 /* The first query head that reads kv head g; that of g + 1 ends the group. */

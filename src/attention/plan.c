@@ -32,7 +32,7 @@ static int64_t count_tiles(const struct headwise_plan *plan, int64_t fewest) {
     const struct headwise_call *call = plan->call;
     int64_t others = call->batch * plan->n_head_tasks;
     int64_t threads = plan->n_threads;
-    bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->options.key_lengths ||
+    bool uneven = call->options.causal != HEADWISE_CAUSAL_NONE || call->key_lengths ||
                   (call->cache && call->batch > 1);
     int64_t enough = uneven ? 6 * threads : threads;
     int64_t most = headwise_max(fewest, headwise_ceil_div(call->n_queries * call->group,

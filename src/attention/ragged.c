@@ -88,12 +88,12 @@ void headwise_ragged_call(struct headwise_call *call, const struct headwise_call
         move_rows(&call->k, key, call->n_keys);
         move_rows(&call->v, key, call->n_keys);
     }
-    if (call->options.query_offsets)
-        call->options.query_offsets += b;
-    if (call->options.key_lengths)
-        call->options.key_lengths += b;
-    if (call->options.head_gates)
-        call->options.head_gates += b * call->options.gate_batch_stride;
+    if (call->query_offsets)
+        call->query_offsets += b;
+    if (call->key_lengths)
+        call->key_lengths += b;
+    if (call->head_gates)
+        call->head_gates += b * call->gate_batch_stride;
     move_floats(&call->probe.lse, query, 1);
     move_floats(&call->probe.head_outputs, query, call->value_dim);
     move_floats(&call->probe.weights, pairs, call->n_heads);

@@ -4,12 +4,12 @@
 #include "base/alloc.h"
 
 static int64_t key_length(const struct headwise_call *call, int64_t b) {
-    return call->options.key_lengths ? call->options.key_lengths[b] : headwise_call_keys(call, b);
+    return call->key_lengths ? call->key_lengths[b] : headwise_call_keys(call, b);
 }
 
 headwise_wide headwise_query_position(const struct headwise_call *call, int64_t b, int64_t i) {
-    if (call->options.query_offsets)
-        return (headwise_wide)call->options.query_offsets[b] + i;
+    if (call->query_offsets)
+        return (headwise_wide)call->query_offsets[b] + i;
     if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         return (headwise_wide)key_length(call, b) - call->n_queries + i;
     return (headwise_wide)(call->cache ? headwise_call_keys(call, b) - call->n_queries

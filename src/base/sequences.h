@@ -2,7 +2,15 @@
 #ifndef HEADWISE_SEQUENCES_H
 #define HEADWISE_SEQUENCES_H
 
-#include "headwise/ragged.h"
+#include <stdint.h>
+
+/* The fields of the caller's call, key_starts filled in. query_starts NULL: rows are a batch. */
+struct headwise_ragged {
+    int64_t n_sequences;
+    const int32_t *query_starts; /* [n_sequences + 1] */
+    const int32_t *key_starts;
+    const int64_t *cache_sequences; /* [n_sequences], or NULL */
+};
 
 /* Rows of sequence b among the queries. */
 static inline int64_t headwise_ragged_queries(const struct headwise_ragged *ragged, int64_t b) {

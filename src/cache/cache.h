@@ -2,11 +2,10 @@
 #ifndef HEADWISE_SRC_CACHE_H
 #define HEADWISE_SRC_CACHE_H
 
+#include "base/sequences.h"
 #include "context/context.h"
 #include "context/work.h"
 #include "headwise/cache.h"
-
-struct headwise_ragged;
 
 /* Where the parts of one block of one kv head lie, in bytes from its beginning. Each part is a
  * multiple of HEADWISE_ALIGNMENT long.

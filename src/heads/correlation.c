@@ -27,17 +27,17 @@ static struct headwise_tensor no_values(int64_t batch, int64_t heads, int64_t ro
 }
 
 void headwise_map_weights_alone(struct headwise_map_job *job) {
-    struct headwise_attention_options *options = &job->options;
-    options->size = sizeof *options;
+    struct headwise_attention_call *given = &job->given;
     job->v = no_values(job->k.size[0], job->k.size[1], job->k.size[2]);
-    if (options->past_key) {
-        job->past_value = no_values(job->k.size[0], job->k.size[1], options->past_key->size[2]);
-        options->past_value = &job->past_value;
+    if (given->past_key) {
+        job->past_value = no_values(job->k.size[0], job->k.size[1], given->past_key->size[2]);
+        given->past_value = &job->past_value;
     }
-    options->present_key = options->present_value = NULL;
-    options->head_gates = NULL;
-    options->positions = NULL; /* q and k are turned already */
-    options->probe = NULL;
+    given->present_key = given->present_value = NULL;
+    given->x = given->memory = NULL;
+    given->head_gates = NULL;
+    given->positions = NULL; /* q and k are turned already */
+    given->probe = NULL;
 }
 
 static struct headwise_tensor rows_of(const struct headwise_tensor *t, int64_t first, int64_t n) {
@@ -51,7 +51,7 @@ static struct headwise_tensor rows_of(const struct headwise_tensor *t, int64_t f
 /* Weights and masked scores of queries first ... first+n-1. */
 static enum headwise_status run_block(struct headwise_map_job *job, int64_t first, int64_t n) {
     const struct headwise_call *call = &job->call;
-    struct headwise_attention_options options = job->options;
+    struct headwise_attention_call block = job->given;
     struct headwise_probe probe = {.size = sizeof probe,
                                    .weights = job->weights,
                                    .scores = job->scores,
@@ -61,14 +61,18 @@ static enum headwise_status run_block(struct headwise_map_job *job, int64_t firs
         headwise_tensor_bhrc(job->y, HEADWISE_F32, call->batch, call->n_heads, n, 1);
     for (int64_t b = 0; b < call->batch; b++)
         job->query_offsets[b] = -headwise_distance(call, b, first, 0);
-    options.query_offsets = job->query_offsets;
-    options.probe = &probe;
-    if (options.mask && options.mask->size[2] > 1) {
-        mask = rows_of(options.mask, first, n);
-        options.mask = &mask;
+    block.y = &y;
+    block.q = &q;
+    block.k = &job->k;
+    block.v = &job->v;
+    block.query_offsets = job->query_offsets;
+    block.probe = &probe;
+    if (block.mask && block.mask->size[2] > 1) {
+        mask = rows_of(block.mask, first, n);
+        block.mask = &mask;
     }
     job->rows = n;
-    return headwise_attention(job->context, &y, &q, &job->k, &job->v, &options);
+    return headwise_attention(job->context, &block);
 }
 
 /* Counts the entries of a row that any head sees, but for the query's own position, where the

@@ -9,8 +9,8 @@
 struct headwise_map_job {
     headwise_context *context;
     struct headwise_tensor q, k, v, past_value;
-    struct headwise_attention_options options;
-    struct headwise_call call; /* of all queries, checked: sizes and positions */
+    struct headwise_attention_call given; /* a copy of the caller's */
+    struct headwise_call call;            /* of all queries, checked: sizes and positions */
 
     /* What a block of rows gives, and the sums so far. */
     int64_t rows;           /* queries of the block */
@@ -23,7 +23,7 @@ struct headwise_map_job {
     int64_t n_entries;      /* off the diagonal, seen by a head */
 };
 
-/* Takes from job->options what only y and probes need, and makes values of one column that take no
+/* Takes from job->given what only y and probes need, and makes values of one column that take no
  * memory. */
 void headwise_map_weights_alone(struct headwise_map_job *job);
 

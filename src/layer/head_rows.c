@@ -23,8 +23,8 @@ static void rotate(const struct headwise_head_rows *rows, float *row, int64_t po
 
 static int64_t position_of(const struct headwise_head_rows *rows, int64_t r) {
     const struct headwise_call *call = rows->call;
-    if (call->options.positions)
-        return call->options.positions[r];
+    if (call->positions)
+        return call->positions[r];
     if (call->ragged.query_starts) /* with rotary keys are of the same rows */
         return headwise_ragged_position(call, r);
     int64_t b = r / rows->n_rows;

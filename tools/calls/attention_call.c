@@ -91,15 +91,13 @@ static int read_query(const struct reader *reader) {
 static int expect_key(const struct reader *reader, const struct array *k) {
     const struct attention_call *call = reader->call;
     const int64_t k4[] = {call->batch, -1, -1, call->head_dim};
-    int code = EXIT_GOOD;
     if (call->rank == 4)
         return array_expect(k, reader->file, 4, k4, "(batch, kv heads, keys, head size of Q)");
     int64_t width;
     if (__builtin_mul_overflow(call->n_kv_heads, call->head_dim, &width))
         return fail_tensor(reader, "K", "kv_num_heads times the head size of Q overflows");
     const int64_t k3[] = {call->batch, -1, width};
-    code = array_expect(k, reader->file, 3, k3, "(batch, keys, kv_num_heads * head size of Q)");
-    return code;
+    return array_expect(k, reader->file, 3, k3, "(batch, keys, kv_num_heads * head size of Q)");
 }
 
 static int read_key(const struct reader *reader) {
@@ -177,7 +175,8 @@ static int read_pasts(const struct reader *reader) {
                          &call->v, "V");
     if (code)
         return code;
-    call->has_past = has_key;
+    call->call.past_key = has_key ? &call->past_key : NULL;
+    call->call.past_value = has_key ? &call->past_value : NULL;
     if (has_key != (call->past_value.data != NULL))
         return fail("%s: has only one of past_key and past_value, expected both or neither",
                     headwise_safetensors_path(reader->file));
@@ -208,7 +207,7 @@ static int read_mask(const struct reader *reader) {
                     headwise_safetensors_path(reader->file),
                     shape_text(found, mask.rank, mask.shape), shape_text(expected, 4, full));
     }
-    call->has_mask = true;
+    call->call.mask = &call->mask;
     call->mask =
         headwise_tensor_bhrc(mask.data, mask.dtype, sizes[0], sizes[1], sizes[2], sizes[3]);
     return EXIT_GOOD;
@@ -245,8 +244,10 @@ static int find_offsets(const struct reader *reader) {
     call->offsets = arena_take(reader->arena, call->batch, sizeof *call->offsets);
     if (!call->offsets)
         return EXIT_UNUSABLE;
+    call->call.query_offsets = call->offsets;
+    call->call.key_lengths = call->key_lengths;
     for (int64_t b = 0; b < call->batch; b++) {
-        if (call->has_past)
+        if (call->call.past_key)
             call->offsets[b] = call->n_past;
         else if (call->key_lengths)
             call->offsets[b] = call->key_lengths[b] - call->n_queries;
@@ -265,14 +266,9 @@ static void fill_options(struct attention_call *call, const struct attributes *a
         .scale = (float)a->scale.value,
         .softcap = (float)a->softcap.value,
         .causal = call->is_causal ? HEADWISE_CAUSAL_TOP_LEFT : HEADWISE_CAUSAL_NONE,
-        .query_offsets = call->offsets,
-        .key_lengths = call->key_lengths,
         .window_is_set = a->left_window_size.value >= 0 || a->right_window_size.value >= 0,
         .window_left = a->left_window_size.value,
         .window_right = a->right_window_size.value,
-        .mask = call->has_mask ? &call->mask : NULL,
-        .past_key = call->has_past ? &call->past_key : NULL,
-        .past_value = call->has_past ? &call->past_value : NULL,
         .softmax_precision = precision == 10   ? HEADWISE_F16
                              : precision == 16 ? HEADWISE_BF16
                                                : HEADWISE_F32,
@@ -284,6 +280,11 @@ int attention_call_read(struct attention_call *call, struct arena *arena,
     const struct reader reader = {call, arena, file, attributes};
     const char *op = headwise_safetensors_metadata(file, "op");
     *call = (struct attention_call){0};
+    call->call = (struct headwise_attention_call){.size = sizeof call->call,
+                                                  .q = &call->q,
+                                                  .k = &call->k,
+                                                  .v = &call->v,
+                                                  .options = &call->options};
     if (op && strcmp(op, "Attention") != 0)
         return fail("%s: metadata op is \"%s\", expected \"Attention\"",
                     headwise_safetensors_path(file), op);

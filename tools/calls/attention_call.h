@@ -11,14 +11,14 @@ struct attention_call {
     int64_t batch, n_heads, n_kv_heads, n_queries, n_new_keys, n_past, head_dim, value_dim;
     int64_t n_keys; /* n_past + n_new_keys */
     struct headwise_tensor q, k, v;
-    bool has_past, has_mask;
     struct headwise_tensor past_key, past_value, mask;
     int64_t *key_lengths; /* [batch], or NULL */
     int64_t *offsets;     /* [batch]: position of query 0 on the axis of the keys */
     bool is_causal;
     bool narrowed; /* Q, K, V, a past or a mask was F64 and has been rounded to f32 */
     enum headwise_score_stage stage;
-    struct headwise_attention_options options; /* mask, past, lengths and offsets point into this */
+    struct headwise_attention_options options;
+    struct headwise_attention_call call; /* its tensors, lengths and offsets are those above */
 };
 
 /* Reads Q K V [attn_mask] [past_key past_value] [nonpad_kv_seqlen]; attributes are complete.

@@ -78,7 +78,7 @@ static int prepare(struct bound *bound, struct arena *arena, const struct attent
     bound->grown = rows + 3 * n_keys;
     bound->shrunk = rows + 4 * n_keys;
     widen(bound->q, call->n_queries, 0, &call->q);
-    if (call->has_past) {
+    if (call->call.past_key) {
         widen(bound->k, n_keys, 0, &call->past_key);
         widen(bound->v, n_keys, 0, &call->past_value);
     }
@@ -106,7 +106,7 @@ static bool is_in_range(const struct attention_call *call, int64_t b, int64_t i,
 static double mask_value(const struct attention_call *call, int64_t b, int64_t h, int64_t i,
                          int64_t j) {
     const struct headwise_tensor *mask = &call->mask;
-    if (!call->has_mask)
+    if (!call->call.mask)
         return 0;
     if (j >= mask->size[3])
         return -INFINITY;
@@ -146,7 +146,7 @@ static void mask(const struct bound *bound, int64_t b, int64_t h, int64_t i, int
         bound->e[j] = 0;
         return;
     }
-    if (!bound->call->has_mask)
+    if (!bound->call->call.mask)
         return;
     bound->s[j] += value;
     bound->e[j] += U * fabs(bound->s[j]) + (bound->call->narrowed ? U * fabs(value) : 0);

@@ -135,6 +135,15 @@ static int read_options(struct layer_opened *opened, const struct layer_settings
     return s->causal ? read_causal(&attention->causal, s->causal) : EXIT_GOOD;
 }
 
+static void fill_call(struct layer_opened *opened) {
+    opened->call = (struct headwise_attention_call){
+        .size = sizeof opened->call,
+        .x = &opened->layer.x,
+        .memory = opened->layer.has_memory ? &opened->layer.memory : NULL,
+        .options = &opened->attention,
+    };
+}
+
 int layer_open(struct layer_opened *opened, struct arena *arena,
                const struct layer_settings *settings, const char *command) {
     int code = check_settings(settings, command);
@@ -146,6 +155,7 @@ int layer_open(struct layer_opened *opened, struct arena *arena,
         code = open_weights(opened, arena, settings);
     if (!code && settings->packed)
         code = read_packed(&opened->layer.config, settings->packed);
+    fill_call(opened);
     return code ? code : read_options(opened, settings);
 }
 

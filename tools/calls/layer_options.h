@@ -69,6 +69,7 @@ struct layer_opened {
         *checkpoint_layer; /* owns the layer's matrices where --model is given */
     struct layer_input layer;
     struct headwise_attention_options attention; /* the model's own, and those given instead */
+    struct headwise_attention_call call; /* of all that; y and what else comes out is missing */
 };
 
 /* What is said of the model, for layer_checkpoint_read() and others that open it. */

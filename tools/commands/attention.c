@@ -100,8 +100,9 @@ static int add_results(struct run *run) {
     run->present_key = headwise_tensor_bhrc(k, call->k.dtype, key[0], key[1], key[2], key[3]);
     run->present_value =
         headwise_tensor_bhrc(v, call->v.dtype, value[0], value[1], value[2], value[3]);
-    call->options.present_key = &run->present_key;
-    call->options.present_value = &run->present_value;
+    call->call.y = &run->y;
+    call->call.present_key = &run->present_key;
+    call->call.present_value = &run->present_value;
     return EXIT_GOOD;
 }
 
@@ -153,9 +154,8 @@ static void narrow_scores(const struct run *run) {
 
 static int compute(struct run *run) {
     struct attention_call *call = &run->call;
-    call->options.probe = &run->probe;
-    if (headwise_attention(run->context, &run->y, &call->q, &call->k, &call->v, &call->options) !=
-        HEADWISE_OK)
+    call->call.probe = &run->probe;
+    if (headwise_attention(run->context, &call->call) != HEADWISE_OK)
         return fail("%s: %s", run->settings->input, headwise_last_error());
     narrow_scores(run);
     return EXIT_GOOD;

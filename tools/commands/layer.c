@@ -95,7 +95,7 @@ static int read_gates(struct run *run) {
     float *gates = arena_take(&run->arena, n_heads, sizeof *gates);
     if (!gates)
         return EXIT_UNUSABLE;
-    run->opened.attention.head_gates = gates;
+    run->opened.call.head_gates = gates;
     return list_read_numbers(gates, n_heads, run->settings->gate, "option --gate");
 }
 
@@ -163,11 +163,11 @@ static int compute(struct run *run) {
         return code;
     struct headwise_tensor y =
         headwise_tensor_brhc(data, layer->x.dtype, sizes[0], sizes[1], 1, sizes[2]);
-    run->opened.attention.probe = &run->probe;
+    struct headwise_attention_call call = run->opened.call;
+    call.y = &y;
+    call.probe = &run->probe;
     if (headwise_mha_create(&run->mha, run->opened.context, &layer->config) != HEADWISE_OK ||
-        headwise_mha_forward(run->opened.context, run->mha, &y, &layer->x,
-                             layer->has_memory ? &layer->memory : NULL,
-                             &run->opened.attention) != HEADWISE_OK)
+        headwise_mha_forward(run->opened.context, run->mha, &call) != HEADWISE_OK)
         return fail("%s: %s",
                     run->settings->layer.weights ? run->settings->layer.weights
                                                  : run->settings->layer.model,
@@ -228,7 +228,7 @@ static int run_layer(const void *arguments) {
         code = checked;
     if (!code && s->time)
         code =
-            timing_print(&run.opened.layer, &run.opened.attention,
+            timing_print(&run.opened.layer, &run.opened.call,
                          headwise_context_describe(run.opened.context)->isa, s->layer.isa != NULL,
                          s->layer.threads, s->repeat.is_set ? s->repeat.value : 100, &run.arena);
     if (!code && s->output)

@@ -27,7 +27,6 @@ static bool take_rows(struct rows *rows, struct arena *arena, int64_t n) {
 
 static int forward(struct collecting *c, const struct rows *rows) {
     const struct findings *f = c->findings;
-    const struct layer_input *layer = &c->opened->layer;
     const struct headwise_statistics statistics = {
         .size = sizeof statistics,
         .entropy = rows->entropy,
@@ -46,12 +45,12 @@ static int forward(struct collecting *c, const struct rows *rows) {
         return EXIT_UNUSABLE;
     const struct headwise_probe probe = {
         .size = sizeof probe, .head_outputs = c->head_outputs, .statistics = &statistics};
-    struct headwise_attention_options options = c->opened->attention;
-    options.probe = &probe;
     struct headwise_tensor out =
         headwise_tensor_brhc(y, HEADWISE_F32, f->batch, f->n_queries, 1, f->d_out);
-    if (headwise_mha_forward(c->opened->context, c->mha, &out, &layer->x,
-                             layer->has_memory ? &layer->memory : NULL, &options) != HEADWISE_OK)
+    struct headwise_attention_call call = c->opened->call;
+    call.y = &out;
+    call.probe = &probe;
+    if (headwise_mha_forward(c->opened->context, c->mha, &call) != HEADWISE_OK)
         return fail_library(c);
     return EXIT_GOOD;
 }

@@ -40,13 +40,9 @@ static void make_grid(struct findings *f, int64_t max_cells) {
     grid->n_columns = (f->n_keys + grid->column_size - 1) / grid->column_size;
 }
 
-/* The options of one head, for queries from first on. */
-static struct headwise_attention_options head_options(const struct collecting *c, int64_t head,
-                                                      const int64_t *offset) {
+/* The options of one head. */
+static struct headwise_attention_options head_options(const struct collecting *c, int64_t head) {
     struct headwise_attention_options options = c->opened->attention;
-    options.query_offsets = offset;
-    options.head_gates = NULL;
-    options.positions = NULL;
     if (options.sinks)
         options.sinks += head;
     if (options.alibi_slopes)
@@ -70,9 +66,16 @@ static int weigh(struct collecting *c, float *weights, float *y, const struct bl
     v.size[3] = 1;
     const struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, block->n, 1);
     const struct headwise_probe probe = {.size = sizeof probe, .weights = weights};
-    struct headwise_attention_options options = head_options(c, block->head, &offset);
-    options.probe = &probe;
-    if (headwise_attention(c->opened->context, &out, &q, &k, &v, &options) != HEADWISE_OK)
+    const struct headwise_attention_options options = head_options(c, block->head);
+    const struct headwise_attention_call call = {.size = sizeof call,
+                                                 .y = &out,
+                                                 .q = &q,
+                                                 .k = &k,
+                                                 .v = &v,
+                                                 .options = &options,
+                                                 .query_offsets = &offset,
+                                                 .probe = &probe};
+    if (headwise_attention(c->opened->context, &call) != HEADWISE_OK)
         return fail_library(c);
     return EXIT_GOOD;
 }

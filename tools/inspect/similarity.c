@@ -9,7 +9,6 @@
 
 static int project(struct collecting *c) {
     const struct findings *f = c->findings;
-    const struct layer_input *layer = &c->opened->layer;
     c->q = arena_take(c->arena, f->batch * f->n_heads * f->n_queries * f->head_dim, sizeof *c->q);
     c->k = arena_take(c->arena, f->batch * f->n_kv_heads * f->n_keys * f->head_dim, sizeof *c->k);
     if (!c->q || !c->k)
@@ -18,9 +17,10 @@ static int project(struct collecting *c) {
         headwise_tensor_bhrc(c->q, HEADWISE_F32, f->batch, f->n_heads, f->n_queries, f->head_dim);
     const struct headwise_tensor k =
         headwise_tensor_bhrc(c->k, HEADWISE_F32, f->batch, f->n_kv_heads, f->n_keys, f->head_dim);
-    if (headwise_mha_project(c->opened->context, c->mha, &q, &k, NULL, &layer->x,
-                             layer->has_memory ? &layer->memory : NULL,
-                             &c->opened->attention) != HEADWISE_OK)
+    struct headwise_attention_call call = c->opened->call;
+    call.q = &q;
+    call.k = &k;
+    if (headwise_mha_project(c->opened->context, c->mha, &call) != HEADWISE_OK)
         return fail_library(c);
     return EXIT_GOOD;
 }
@@ -56,8 +56,10 @@ static int correlate(struct collecting *c) {
         headwise_tensor_bhrc(c->q, HEADWISE_F32, f->batch, f->n_heads, f->n_queries, f->head_dim);
     const struct headwise_tensor k =
         headwise_tensor_bhrc(keys, HEADWISE_F32, f->batch, n_kv_heads, f->n_keys, f->head_dim);
-    if (headwise_map_correlation(c->opened->context, f->correlation, &q, &k,
-                                 &c->opened->attention) != HEADWISE_OK)
+    struct headwise_attention_call call = c->opened->call;
+    call.q = &q;
+    call.k = &k;
+    if (headwise_map_correlation(c->opened->context, f->correlation, &call) != HEADWISE_OK)
         return fail_library(c);
     return EXIT_GOOD;
 }

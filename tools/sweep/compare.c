@@ -31,7 +31,6 @@ static int find_ranks(struct sweep_row *row, const float *head_outputs, int64_t 
 int sweep_compare(struct sweep_row *row, struct arena *arena, headwise_context *context,
                   const headwise_mha *mha, const struct headwise_tensor *x, float *y,
                   const float *first, const struct headwise_attention_options *options) {
-    struct headwise_attention_options seen = *options;
     struct headwise_probe probe = {.size = sizeof probe};
     int64_t value_dim = headwise_mha_describe(mha)->value_dim,
             d_out = headwise_mha_describe(mha)->d_out;
@@ -40,8 +39,9 @@ int sweep_compare(struct sweep_row *row, struct arena *arena, headwise_context *
         arena_take(arena, row->n_heads * row->length * value_dim, sizeof *probe.head_outputs);
     if (!probe.head_outputs)
         return EXIT_UNUSABLE;
-    seen.probe = &probe;
-    if (headwise_mha_forward(context, mha, &out, x, NULL, &seen) != HEADWISE_OK)
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .x = x, .options = options, .probe = &probe};
+    if (headwise_mha_forward(context, mha, &call) != HEADWISE_OK)
         return fail("%s", headwise_last_error());
     row->is_compared = true;
     row->change = relative_change(y, first, row->length * d_out);

@@ -51,7 +51,9 @@ double sweep_flops(const struct sweep *sweep, int64_t length) {
 
 static enum headwise_status run_case(void *arg) {
     struct case_of_row *row = arg;
-    return headwise_mha_forward(row->context, row->mha, &row->y, &row->x, NULL, &row->options);
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &row->y, .x = &row->x, .options = &row->options};
+    return headwise_mha_forward(row->context, row->mha, &call);
 }
 
 /* Runs once; seconds NULL: without being timed. */

@@ -29,13 +29,13 @@ void layer_run(headwise_context *context, const headwise_mha *mha, const struct 
                                          .scores = seen->scores,
                                          .head_outputs = seen->head_outputs,
                                          .contributions = seen->contributions};
-    const struct headwise_attention_options options = {
-        .size = sizeof options, .head_gates = gates, .probe = &probe};
     struct headwise_tensor x =
         headwise_tensor_brhc(layer->x, HEADWISE_F32, 1, layer->rows, 1, layer->width);
     struct headwise_tensor y =
         headwise_tensor_brhc(seen->y, HEADWISE_F32, 1, layer->rows, 1, layer->width);
-    must(headwise_mha_forward(context, mha, &y, &x, NULL, &options));
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &y, .x = &x, .head_gates = gates, .probe = &probe};
+    must(headwise_mha_forward(context, mha, &call));
 }
 
 void layer_see(headwise_context *context, const struct layer *layer, struct seen *seen) {
@@ -53,8 +53,9 @@ void layer_correlation(headwise_context *context, const headwise_mha *mha,
         headwise_tensor_brhc(queries, HEADWISE_F32, 1, layer->rows, layer->heads, layer->dim);
     struct headwise_tensor k =
         headwise_tensor_brhc(keys, HEADWISE_F32, 1, layer->rows, layer->kv_heads, layer->dim);
-    must(headwise_mha_project(context, mha, &q, &k, NULL, &x, NULL, NULL));
-    must(headwise_map_correlation(context, correlation, &q, &k, NULL));
+    const struct headwise_attention_call call = {.size = sizeof call, .q = &q, .k = &k, .x = &x};
+    must(headwise_mha_project(context, mha, &call));
+    must(headwise_map_correlation(context, correlation, &call));
 }
 
 void layer_of_004(struct layer *layer, int64_t heads) {

@@ -1,10 +1,8 @@
-/* Checks of sequences of different lengths. */
-#include <string.h>
-
+/* Which rows belong to which sequence, and where they go in a cache. */
 #include "api/check.h"
+#include "attention/ragged.h"
+#include "base/alloc.h"
 #include "base/error.h"
-#include "base/options.h"
-#include "base/sequences.h"
 #include "cache/cache.h"
 
 static enum headwise_status check_starts(const char *where, const char *name, const int32_t *starts,
@@ -32,25 +30,20 @@ static enum headwise_status check_same(const char *where, const struct headwise_
     return HEADWISE_OK;
 }
 
-enum headwise_status headwise_check_ragged(const char *where, struct headwise_ragged *ragged,
-                                           const struct headwise_ragged *given, int64_t query_rows,
-                                           int64_t key_rows) {
-    char name[64] = "";
-    strncat(name, where, 40);
-    strncat(name, ": ragged", 16);
-    if (!given)
-        return headwise_fail(HEADWISE_ERR_INVALID, "%s is NULL", name);
-    enum headwise_status status = HEADWISE_COPY_OPTIONS(ragged, given, name);
-    if (status != HEADWISE_OK)
-        return status;
+/* query_rows, key_rows: rows that the starts count; key_rows -1: those of the queries, which
+ * key_starts must then equal. */
+static enum headwise_status check_ragged(const char *where, struct headwise_ragged *ragged,
+                                         const struct headwise_attention_call *given,
+                                         int64_t query_rows, int64_t key_rows) {
+    *ragged = (struct headwise_ragged){given->n_sequences, given->query_starts,
+                                       given->key_starts ? given->key_starts : given->query_starts,
+                                       given->cache_sequences};
     if (ragged->n_sequences < 0 || ragged->n_sequences > INT32_MAX)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: n_sequences is %lld, expected 0 to %ld",
                              where, (long long)ragged->n_sequences, (long)INT32_MAX);
     if (!ragged->query_starts)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: query_starts is NULL", where);
-    if (!ragged->key_starts)
-        ragged->key_starts = ragged->query_starts;
-    status =
+    enum headwise_status status =
         check_starts(where, "query_starts", ragged->query_starts, ragged->n_sequences, query_rows);
     if (status != HEADWISE_OK)
         return status;
@@ -96,54 +89,71 @@ static enum headwise_status check_once(const char *where, headwise_cache *cache,
     return HEADWISE_OK;
 }
 
-enum headwise_status headwise_check_ragged_cache(const char *where, const headwise_context *context,
-                                                 const headwise_cache *cache,
-                                                 headwise_cache *appended,
-                                                 const struct headwise_ragged *ragged) {
-    enum headwise_status status = headwise_check_cache(where, context, cache, 0, 0);
-    if (status == HEADWISE_OK)
+bool headwise_is_packed(const struct headwise_attention_call *given) {
+    return given->query_starts || given->key_starts || given->cache_sequences ||
+           given->n_sequences != 0;
+}
+
+enum headwise_status headwise_check_plain(const char *where,
+                                          const struct headwise_attention_call *given) {
+    if (headwise_is_packed(given))
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: sequences are given by query_starts, expected a batch", where);
+    return headwise_check_absent(where, "cache", given->cache, "keys are those of tensors here");
+}
+
+enum headwise_status headwise_check_rows(const char *where, struct headwise_ragged *ragged,
+                                         const struct headwise_attention_call *given, int64_t batch,
+                                         int64_t query_rows, int64_t key_rows, bool appends) {
+    headwise_cache *cache = given->cache;
+    enum headwise_status status = HEADWISE_OK;
+    *ragged = (struct headwise_ragged){0};
+    if (!headwise_is_packed(given)) {
+        if (cache)
+            status = headwise_check_batch(where, cache, given->first_sequence, batch);
+        if (status == HEADWISE_OK && appends)
+            status = headwise_check_room(where, cache, given->first_sequence, batch, query_rows);
+        return status;
+    }
+    status = check_ragged(where, ragged, given, query_rows, key_rows);
+    if (status == HEADWISE_OK && cache)
         status = check_numbers(where, cache, ragged);
-    if (status == HEADWISE_OK && appended)
-        status = check_once(where, appended, ragged);
-    for (int64_t b = 0; status == HEADWISE_OK && appended && b < ragged->n_sequences; b++)
+    if (status == HEADWISE_OK && appends)
+        status = check_once(where, cache, ragged);
+    for (int64_t b = 0; status == HEADWISE_OK && appends && b < ragged->n_sequences; b++)
         status = headwise_check_room(where, cache, headwise_ragged_sequence(ragged, b), 1,
                                      headwise_ragged_queries(ragged, b));
     return status;
 }
 
-int64_t headwise_most_ragged_keys(const headwise_cache *cache, const struct headwise_ragged *ragged,
-                                  bool appends) {
+int64_t headwise_most_keys(const struct headwise_attention_call *given,
+                           const struct headwise_ragged *ragged, int64_t batch,
+                           int64_t n_appended) {
+    const int64_t *lengths = given->cache->lengths;
     int64_t most = 0;
-    for (int64_t b = 0; b < ragged->n_sequences; b++) {
-        int64_t keys = cache->lengths[headwise_ragged_sequence(ragged, b)];
-        keys += appends ? headwise_ragged_queries(ragged, b) : 0;
-        most = keys > most ? keys : most;
-    }
+    for (int64_t b = 0; ragged->query_starts && b < ragged->n_sequences; b++)
+        most = headwise_max(most, lengths[headwise_ragged_sequence(ragged, b)] +
+                                      (n_appended > 0 ? headwise_ragged_queries(ragged, b) : 0));
+    for (int64_t b = 0; !ragged->query_starts && b < batch; b++)
+        most = headwise_max(most, lengths[given->first_sequence + b] + n_appended);
     return most;
 }
 
-enum headwise_status
-headwise_check_ragged_options(const char *where, const struct headwise_attention_options *options) {
-    struct headwise_attention_options all;
-    char name[64] = "";
-    strncat(name, where, 40);
-    strncat(name, ": options", 16);
-    enum headwise_status status = HEADWISE_COPY_OPTIONS(&all, options, name);
-    if (status != HEADWISE_OK)
-        return status;
-    const struct {
-        const char *name;
-        const void *given;
-    } refused[] = {{"mask", all.mask},
-                   {"past_key", all.past_key},
-                   {"past_value", all.past_value},
-                   {"present_key", all.present_key},
-                   {"present_value", all.present_value}};
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        if (refused[i].given)
+enum headwise_status headwise_check_positions(const char *where, const int64_t *positions,
+                                              int64_t batch, int64_t rows, int64_t first,
+                                              int64_t n_positions) {
+    if (!positions && batch > 0 && rows > 0 && (first < 0 || rows > n_positions - first))
+        return headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "%s: rows stand at positions %lld to %lld, expected 0 to %lld, the end "
+            "of the table",
+            where, (long long)first, (long long)(first + rows - 1), (long long)(n_positions - 1));
+    for (int64_t at = 0; positions && at < batch * rows; at++) {
+        if (positions[at] < 0 || positions[at] >= n_positions)
             return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "%s: %s has no ragged shape, expected NULL with ragged sequences",
-                                 where, refused[i].name);
+                                 "%s: positions[%lld][%lld] is %lld, expected 0 to %lld", where,
+                                 (long long)(at / rows), (long long)(at % rows),
+                                 (long long)positions[at], (long long)(n_positions - 1));
     }
     return HEADWISE_OK;
 }
