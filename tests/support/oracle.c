@@ -17,12 +17,12 @@ static double sum_roundings(double n_keys) {
 
 bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64_t j) {
     const struct headwise_attention_options *o = p->options;
-    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
+    int64_t length = p->call->key_lengths != NULL ? p->call->key_lengths[b] : p->keys;
     __int128 offset = p->past;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         offset = (__int128)length - p->queries;
-    if (o->query_offsets != NULL)
-        offset = o->query_offsets[b];
+    if (p->call->query_offsets != NULL)
+        offset = p->call->query_offsets[b];
     __int128 position = i + offset;
     if (j >= length)
         return false;
@@ -38,12 +38,12 @@ bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64
 
 static double query_position(const struct oracle_problem *p, int64_t b, int64_t i) {
     const struct headwise_attention_options *o = p->options;
-    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
+    int64_t length = p->call->key_lengths != NULL ? p->call->key_lengths[b] : p->keys;
     double offset = (double)p->past;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         offset = (double)(length - p->queries);
-    if (o->query_offsets != NULL)
-        offset = (double)o->query_offsets[b];
+    if (p->call->query_offsets != NULL)
+        offset = (double)p->call->query_offsets[b];
     return (double)i + offset;
 }
 
@@ -283,7 +283,9 @@ static void solve_row(const struct oracle_problem *p, struct oracle_result *r, d
     softmax_row(&w, p->keys, o->sinks != NULL ? o->sinks + h : NULL);
     r->lse[row] = w.lse;
     r->lse_bound[row] = w.lse_bound;
-    double gate = o->head_gates != NULL ? (double)o->head_gates[b * o->gate_batch_stride + h] : 1;
+    double gate = p->call->head_gates != NULL
+                      ? (double)p->call->head_gates[b * p->call->gate_batch_stride + h]
+                      : 1;
     weighted_values(p, &w, kv_row, gate, r->y + row * p->value_dim,
                     r->y_bound + row * p->value_dim);
 }

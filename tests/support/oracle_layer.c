@@ -73,7 +73,7 @@ static struct field project(const struct headwise_mha_config *c, const struct he
 
 /* Norm and rotation of the projected rows of queries or keys, the past's left as they are. */
 static void change_heads(const struct headwise_mha_config *c, struct field *f, const float *weight,
-                         const float *bias, const struct headwise_attention_options *o,
+                         const float *bias, const struct headwise_attention_call *call,
                          int64_t batch, int64_t heads, int64_t n_past, int64_t first_position,
                          int64_t rows, int64_t dim) {
     for (int64_t b = 0; b < batch; b++)
@@ -81,7 +81,7 @@ static void change_heads(const struct headwise_mha_config *c, struct field *f, c
             for (int64_t r = 0; r < rows; r++) {
                 int64_t at = (((b * heads + h) * (n_past + rows)) + n_past + r) * dim;
                 int64_t position =
-                    o->positions != NULL ? o->positions[b * rows + r] : first_position + r;
+                    call->positions != NULL ? call->positions[b * rows + r] : first_position + r;
                 oracle_norm_head(c, weight, bias, f->value + at, f->bound + at, dim);
                 oracle_rotate_head(c, position, f->value + at, f->bound + at);
             }
@@ -134,23 +134,19 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
 }
 
 struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
-                                   const struct headwise_tensor *x,
-                                   const struct headwise_tensor *memory,
-                                   const struct headwise_attention_options *options) {
-    static const struct headwise_attention_options none = {.size = sizeof(none)};
-    const struct headwise_attention_options *o = options != NULL ? options : &none;
-    const struct headwise_tensor *m = memory != NULL ? memory : x;
+                                   const struct headwise_attention_call *call) {
+    const struct headwise_tensor *x = call->x, *m = call->memory != NULL ? call->memory : x;
     int64_t kv_heads = c->n_kv_heads != 0 ? c->n_kv_heads : c->n_heads;
     int64_t dim = c->head_dim != 0 ? c->head_dim : c->d_model / c->n_heads;
     int64_t value_dim = c->value_dim != 0 ? c->value_dim : dim;
     struct field q = project(c, x, c->w_q, c->b_q, c->n_heads, dim, NULL);
-    struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
-    struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
-    int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
-    change_heads(c, &q, c->q_norm, c->q_norm_bias, o, x->size[0], c->n_heads, 0, past, x->size[2],
-                 dim);
-    change_heads(c, &k, c->k_norm, c->k_norm_bias, o, x->size[0], kv_heads, past, past, m->size[2],
-                 dim);
+    struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, call->past_key);
+    struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, call->past_value);
+    int64_t past = call->past_key != NULL ? call->past_key->size[2] : 0;
+    change_heads(c, &q, c->q_norm, c->q_norm_bias, call, x->size[0], c->n_heads, 0, past,
+                 x->size[2], dim);
+    change_heads(c, &k, c->k_norm, c->k_norm_bias, call, x->size[0], kv_heads, past, past,
+                 m->size[2], dim);
     struct oracle_problem p = {
         .batch = x->size[0],
         .heads = c->n_heads,
@@ -166,10 +162,11 @@ struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
         .q_error = q.bound,
         .k_error = k.bound,
         .v_error = v.bound,
-        .options = o,
+        .options = oracle_options(call),
+        .call = call,
     };
-    if (o->mask != NULL)
-        p.mask = oracle_dense_mask(o->mask, p.batch, p.heads, p.queries, p.keys);
+    if (call->mask != NULL)
+        p.mask = oracle_dense_mask(call->mask, p.batch, p.heads, p.queries, p.keys);
     struct oracle_result *r = oracle_solve(&p);
     r->out_dim = c->d_out != 0 ? c->d_out : c->d_model;
     project_out(c, r);
