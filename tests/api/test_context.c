@@ -117,7 +117,7 @@ static void shorter_options_are_accepted(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(194);
     struct call call = call_make(&rng, &large_shape, HEADWISE_F32, 0);
     call.options.size = offsetof(struct headwise_attention_options, probe);
-    call.options.probe = (const struct headwise_probe *)(uintptr_t)1;
+    call.given.probe = (const struct headwise_probe *)(uintptr_t)1;
     call_run_with(context, &call);
     headwise_context_destroy(context);
 }

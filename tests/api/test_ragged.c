@@ -20,9 +20,7 @@ static void expect_reference(enum headwise_isa isa, struct ragged_call *ragged) 
     for (int64_t b = 0; b < ragged->n; b++) {
         struct ragged_call alone = ragged_alone(ragged, b);
         struct headwise_tensor y = ragged_rows(&ragged->call.y, ragged->query_starts, b);
-        oracle_expect(
-            oracle_attention(&alone.call.q, &alone.call.k, &alone.call.v, &alone.call.options), &y,
-            NULL);
+        oracle_expect(call_oracle(&alone.call), &y, NULL);
     }
 }
 

@@ -53,7 +53,7 @@ static void run(headwise_context *context, const headwise_mha *mha, struct scene
     struct headwise_attention_options options = scene->call.options;
     struct headwise_ragged ragged = scene->ragged;
     ragged.key_starts = scene->call.has_memory ? scene->key_starts : NULL;
-    options.probe = &scene->call.probe;
+    given.probe = &scene->call.probe;
     if (headwise_mha_forward_ragged(context, mha, &scene->call.y, &scene->call.x,
                                     memory_of(&scene->call), &ragged, &options) != HEADWISE_OK)
         fail_msg("headwise_mha_forward_ragged: %s", headwise_last_error());
@@ -67,10 +67,10 @@ static struct layer_call alone_of(const struct scene *scene, int64_t b) {
     if (alone.has_memory)
         alone.memory = ragged_rows(&scene->call.memory, scene->key_starts, b);
     alone.y = call_tensor(HEADWISE_F32, 1, 1, alone.x.size[2], OUT, NULL);
-    if (alone.options.positions)
-        alone.options.positions += starts[b];
-    if (alone.options.head_gates)
-        alone.options.head_gates += b * alone.options.gate_batch_stride;
+    if (alone.given.positions)
+        alone.given.positions += starts[b];
+    if (alone.given.head_gates)
+        alone.given.head_gates += b * alone.given.gate_batch_stride;
     layer_call_probe(&alone, HEADWISE_SCORES_MASKED);
     return alone;
 }
@@ -129,8 +129,8 @@ static void cross_attention(enum headwise_isa isa) {
     float gates[N * HEADS];
     for (int i = 0; i < N * HEADS; i++)
         gates[i] = (float)(i % 5) - 0.5f * (float)(i % 2);
-    scene.call.options.head_gates = gates;
-    scene.call.options.gate_batch_stride = HEADS;
+    scene.call.given.head_gates = gates;
+    scene.call.given.gate_batch_stride = HEADS;
     expect_alone(isa, &scene);
     end_scene(&scene);
 }
@@ -143,7 +143,7 @@ static void rotary_positions(enum headwise_isa isa) {
     int64_t *positions = guard_alloc(ROWS * sizeof(*positions), 0);
     for (int64_t r = 0; r < ROWS; r++)
         positions[r] = (r * 29 + 11) % 80;
-    scene.call.options.positions = positions;
+    scene.call.given.positions = positions;
     expect_alone(isa, &scene);
     end_scene(&scene);
 }

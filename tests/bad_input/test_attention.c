@@ -35,16 +35,16 @@ static void make_attempt(struct attempt *a, headwise_context *context) {
     a->lengths[1] = 5;
     for (int i = 0; i < 4; i++)
         a->gates[i] = 1;
-    struct headwise_attention_options *o = &a->call.options;
-    o->past_key = &a->past_key;
-    o->past_value = &a->past_value;
-    o->present_key = &a->present_key;
-    o->present_value = &a->present_value;
-    o->mask = &a->mask;
-    o->key_lengths = a->lengths;
-    o->head_gates = a->gates;
+    struct headwise_attention_call *g = &a->call.given;
+    g->past_key = &a->past_key;
+    g->past_value = &a->past_value;
+    g->present_key = &a->present_key;
+    g->present_value = &a->present_value;
+    g->mask = &a->mask;
+    g->key_lengths = a->lengths;
+    g->head_gates = a->gates;
     call_probe(&a->call, CALL_ALL, HEADWISE_SCORES_MASKED);
-    o->probe = &a->call.probe;
+    g->probe = &a->call.probe;
     a->y = &a->call.y;
     a->q = &a->call.q;
     a->k = &a->call.k;

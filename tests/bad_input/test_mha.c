@@ -244,7 +244,7 @@ static void past_heads(struct attempt *a) {
     a->past_value.size[1] = 4;
 }
 static void past_alone(struct attempt *a) {
-    a->call.options.past_value = NULL;
+    a->call.given.past_value = NULL;
 }
 static void length_too_long(struct attempt *a) {
     a->lengths[1] = 9;
@@ -298,12 +298,12 @@ static void make_attempt(struct attempt *a, headwise_context *context, const hea
     call_fill(&rng, &a->past_value, 1);
     call_fill(&rng, &a->mask, 1);
     a->lengths[0] = a->lengths[1] = 7;
-    a->call.options.past_key = &a->past_key;
-    a->call.options.past_value = &a->past_value;
-    a->call.options.mask = &a->mask;
-    a->call.options.key_lengths = a->lengths;
+    a->call.given.past_key = &a->past_key;
+    a->call.given.past_value = &a->past_value;
+    a->call.given.mask = &a->mask;
+    a->call.given.key_lengths = a->lengths;
     layer_call_probe(&a->call, HEADWISE_SCORES_MASKED);
-    a->call.options.probe = &a->call.probe;
+    a->call.given.probe = &a->call.probe;
 }
 
 static enum headwise_status run_attempt(const struct attempt *a) {

@@ -92,13 +92,13 @@ static void key_start_beyond_the_rows(struct attempt *a) {
     a->operator_call.key_starts[N] = ROWS + 1;
 }
 static void mask(struct attempt *a) {
-    a->options.mask = &a->mask;
+    a->given.mask = &a->mask;
 }
 static void past_key(struct attempt *a) {
-    a->options.past_key = a->options.past_value = &a->past;
+    a->given.past_key = a->given.past_value = &a->past;
 }
 static void present_key(struct attempt *a) {
-    a->options.present_key = &a->past;
+    a->given.present_key = &a->past;
 }
 static void key_length_of_the_sequence(struct attempt *a) {
     a->lengths[2] = 4; /* 9 rows of k, but 3 keys */
@@ -211,10 +211,10 @@ static void what_only_one_of_them_refuses(enum headwise_isa isa) {
     expect_refused(run_layer(&a),
                    "mha_ragged: ", "sequence 0: rows stand at positions 0 to 3, expected 0 to 2",
                    "short table");
-    a.options.positions = positions;
+    a.given.positions = positions;
     expect_refused(run_layer(&a), "mha_ragged: ", "positions[0][5] is 3", "position");
     expect_refused(run_operator(&a), "attention_ragged: ", "positions are for layers", "positions");
-    a.options.positions = NULL;
+    a.given.positions = NULL;
     a.operator_call.key_starts[N]--;
     expect_refused(run_layer(&a),
                    "mha_ragged: ", "key_starts[3] is 8, expected 9 as in query_starts",

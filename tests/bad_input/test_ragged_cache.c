@@ -72,7 +72,7 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
     memcpy(a->numbers, numbers, sizeof(numbers));
     a->ragged.query_starts = a->starts;
     a->ragged.cache_sequences = a->numbers;
-    a->options.key_lengths = a->lengths;
+    a->given.key_lengths = a->lengths;
     a->given = &a->ragged;
 }
 
@@ -92,9 +92,9 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
     SPOIL(number_negative, ALL, "cache_sequences[0] is -1, expected 0 to 3", a->numbers[0] = -1)   \
     SPOIL(number_twice, APPEND | FORWARD, "cache_sequences[2] is 3 as cache_sequences[0]",         \
           a->numbers[2] = 3)                                                                       \
-    SPOIL(a_mask, ALL & ~APPEND, "mask has no ragged shape", a->options.mask = &a->mask)           \
-    SPOIL(a_past, ALL & ~APPEND, "past_key has no ragged", a->options.past_key = &a->k)            \
-    SPOIL(a_present, ALL & ~APPEND, "present_value has", a->options.present_value = &a->v)         \
+    SPOIL(a_mask, ALL & ~APPEND, "mask has no ragged shape", a->given.mask = &a->mask)             \
+    SPOIL(a_past, ALL & ~APPEND, "past_key has no ragged", a->given.past_key = &a->k)              \
+    SPOIL(a_present, ALL & ~APPEND, "present_value has", a->given.present_value = &a->v)           \
     SPOIL(long_length, ATTENTION | ATTEND, "key_lengths[1] is 6, expected 0 to 5",                 \
           a->lengths[1] = 6)                                                                       \
     SPOIL(length_after, FORWARD, "key_lengths[0] is 10, expected 0 to 9", a->lengths[0] = 10)      \
@@ -106,7 +106,7 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
           a->y.size[2] = a->layer_y.size[2] = 10)                                                  \
     SPOIL(nan_scale, ALL & ~APPEND, "scale is nan", a->options.scale_is_set = true,                \
           a->options.scale = NAN)                                                                  \
-    SPOIL(positions, ATTENTION, "positions are for layers", a->options.positions = a->lengths)
+    SPOIL(positions, ATTENTION, "positions are for layers", a->given.positions = a->lengths)
 
 #define SPOIL(name, kinds, text, ...)                                                              \
     static void name(struct attempt *a) {                                                          \
@@ -212,7 +212,7 @@ static void a_full_sequence_stops_all(enum headwise_isa isa) {
         call_fill(&rng, &k, 1);
         assert_int_equal(headwise_cache_append(context, cache, numbers[2], &k, &k), HEADWISE_OK);
         make_attempt(&a, context, mha, cache);
-        a.options.key_lengths = NULL;
+        a.given.key_lengths = NULL;
         assert_int_equal(run(&a, kind), HEADWISE_ERR_FULL);
         assert_non_null(strstr(headwise_last_error(),
                                "sequence 1 holds 254 keys and has room for 2 more, not 3"));
@@ -240,7 +240,7 @@ static void numbers_may_be_left_out(enum headwise_isa isa) {
     make_attempt(&a, context, mha, cache);
     a.ragged.cache_sequences = NULL;
     for (int kind = APPEND; kind <= ATTEND; kind *= 2) {
-        a.options.key_lengths = NULL;
+        a.given.key_lengths = NULL;
         assert_int_equal(run(&a, kind), HEADWISE_OK);
     }
     assert_int_equal(headwise_cache_length(cache, 0), HELD + 2 * 4); /* append and forward */

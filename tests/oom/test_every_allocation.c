@@ -51,7 +51,7 @@ static void expect_layer_untouched(const struct scene *scene) {
 static enum headwise_status attention(headwise_context *context, struct scene *scene) {
     struct call *c = &scene->operator_call;
     struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
+    given.probe = &c->probe;
     return headwise_attention(context, &c->y, &c->q, &c->k, &c->v, &options);
 }
 
@@ -59,7 +59,7 @@ static enum headwise_status forward(headwise_context *context, const headwise_mh
                                     struct scene *scene) {
     struct layer_call *c = &scene->layer_call;
     struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
+    given.probe = &c->probe;
     return headwise_mha_forward(context, mha, &c->y, &c->x, NULL, &options);
 }
 

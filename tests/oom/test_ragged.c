@@ -19,7 +19,7 @@ static enum headwise_status run(headwise_context *context, const headwise_mha *m
         return headwise_mha_forward_ragged(context, mha, &layer->y, &layer->x, &layer->memory,
                                            &ragged, &layer->options);
     struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
+    given.probe = &c->probe;
     return headwise_attention_ragged(context, &c->y, &c->q, &c->k, &c->v, &ragged, &options);
 }
 

@@ -116,9 +116,13 @@ struct headwise_attention_call call_arguments(const struct call *call) {
     return arguments;
 }
 
-void call_run_with(headwise_context *context, struct call *call) {
+enum headwise_status call_try(headwise_context *context, const struct call *call) {
     struct headwise_attention_call arguments = call_arguments(call);
-    enum headwise_status status = headwise_attention(context, &arguments);
+    return headwise_attention(context, &arguments);
+}
+
+void call_run_with(headwise_context *context, struct call *call) {
+    enum headwise_status status = call_try(context, call);
     if (status != HEADWISE_OK)
         fail_msg("headwise_attention: %s: %s", headwise_status_name(status), headwise_last_error());
     guard_check();
@@ -130,11 +134,14 @@ void call_run(enum headwise_isa isa, struct call *call) {
     headwise_context_destroy(context);
 }
 
+struct oracle_result *call_oracle(const struct call *call) {
+    struct headwise_attention_call arguments = call_arguments(call);
+    return oracle_attention(&arguments);
+}
+
 void call_expect_oracle(enum headwise_isa isa, struct call *call) {
     call_run(isa, call);
-    struct headwise_attention_call arguments = call_arguments(call);
-    struct oracle_result *result = oracle_attention(&arguments);
-    oracle_expect(result, &call->y, call->probe.size != 0 ? &call->probe : NULL);
+    oracle_expect(call_oracle(call), &call->y, call->probe.size != 0 ? &call->probe : NULL);
 }
 
 static void expect_same_floats(const float *got, const float *want, size_t n, const char *what,

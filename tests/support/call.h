@@ -6,6 +6,8 @@
 
 #include "rng.h"
 
+struct oracle_result; /* oracle.h */
+
 struct call_shape {
     int64_t batch, heads, kv_heads, queries, keys, dim, value_dim; /* keys: rows of k */
 };
@@ -60,10 +62,16 @@ headwise_context *call_context(enum headwise_isa isa, int n_threads);
 /* What the library takes: it points into *call. */
 struct headwise_attention_call call_arguments(const struct call *call);
 
+/* Runs the call, whatever comes of it. */
+enum headwise_status call_try(headwise_context *context, const struct call *call);
+
 /* The call must succeed. call_run() uses a context of its own, with one thread: tests/threads shows
  * that their number changes no bit. */
 void call_run_with(headwise_context *context, struct call *call);
 void call_run(enum headwise_isa isa, struct call *call);
+
+/* What the reference gives for the call. */
+struct oracle_result *call_oracle(const struct call *call);
 
 /* Runs, then compares y and the probe with the oracle. */
 void call_expect_oracle(enum headwise_isa isa, struct call *call);

@@ -105,9 +105,20 @@ struct headwise_attention_call layer_call_arguments(const struct layer_call *cal
     return arguments;
 }
 
-void layer_run_with(headwise_context *context, const headwise_mha *mha, struct layer_call *call) {
+enum headwise_status layer_try(headwise_context *context, const headwise_mha *mha,
+                               const struct layer_call *call) {
     struct headwise_attention_call arguments = layer_call_arguments(call);
-    if (headwise_mha_forward(context, mha, &arguments) != HEADWISE_OK)
+    return headwise_mha_forward(context, mha, &arguments);
+}
+
+struct oracle_result *layer_oracle(const struct headwise_mha_config *config,
+                                   const struct layer_call *call) {
+    struct headwise_attention_call arguments = layer_call_arguments(call);
+    return oracle_layer(config, &arguments);
+}
+
+void layer_run_with(headwise_context *context, const headwise_mha *mha, struct layer_call *call) {
+    if (layer_try(context, mha, call) != HEADWISE_OK)
         fail_msg("headwise_mha_forward: %s", headwise_last_error());
     guard_check();
 }
@@ -118,7 +129,6 @@ void layer_expect_oracle(enum headwise_isa isa, struct layer_call *call) {
     layer_run_with(context, mha, call);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
-    struct headwise_attention_call arguments = layer_call_arguments(call);
-    struct oracle_result *result = oracle_layer(call->config, &arguments);
-    oracle_expect(result, &call->y, call->probe.size != 0 ? &call->probe : NULL);
+    oracle_expect(layer_oracle(call->config, call), &call->y,
+                  call->probe.size != 0 ? &call->probe : NULL);
 }

@@ -31,6 +31,14 @@ int64_t layer_call_keys(const struct layer_call *call);
 /* What the library takes: it points into *call. */
 struct headwise_attention_call layer_call_arguments(const struct layer_call *call);
 
+/* Runs the call, whatever comes of it. */
+enum headwise_status layer_try(headwise_context *context, const headwise_mha *mha,
+                               const struct layer_call *call);
+
+/* What the reference gives for the call of a layer made from config. */
+struct oracle_result *layer_oracle(const struct headwise_mha_config *config,
+                                   const struct layer_call *call);
+
 /* Both must succeed. */
 headwise_mha *layer_create(headwise_context *context, const struct headwise_mha_config *config);
 void layer_run_with(headwise_context *context, const headwise_mha *mha, struct layer_call *call);
