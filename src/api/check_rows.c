@@ -43,6 +43,13 @@ static enum headwise_status check_ragged(const char *where, struct headwise_ragg
                              where, (long long)ragged->n_sequences, (long)INT32_MAX);
     if (!ragged->query_starts)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: query_starts is NULL", where);
+    if (given->first_sequence != 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: first_sequence is %lld, expected 0 with query_starts", where,
+                             (long long)given->first_sequence);
+    if (given->cache_sequences && !given->cache)
+        return headwise_check_absent(where, "cache_sequences", given->cache_sequences,
+                                     "there is no cache");
     enum headwise_status status =
         check_starts(where, "query_starts", ragged->query_starts, ragged->n_sequences, query_rows);
     if (status != HEADWISE_OK)

@@ -116,7 +116,9 @@ static void shorter_options_are_accepted(enum headwise_isa isa) {
     assert_int_equal(headwise_context_describe(context)->n_threads, 2);
     struct test_rng rng = test_rng_make(194);
     struct call call = call_make(&rng, &large_shape, HEADWISE_F32, 0);
-    call.options.size = offsetof(struct headwise_attention_options, probe);
+    call.options.size = offsetof(struct headwise_attention_options, softmax_precision);
+    call.options.softmax_precision = (enum headwise_dtype)77;
+    call.given.size = offsetof(struct headwise_attention_call, probe);
     call.given.probe = (const struct headwise_probe *)(uintptr_t)1;
     call_run_with(context, &call);
     headwise_context_destroy(context);

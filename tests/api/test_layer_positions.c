@@ -273,9 +273,7 @@ static void wrong_configs_are_refused(enum headwise_isa isa) {
 
 static void expect_call_refused(headwise_context *context, const headwise_mha *mha,
                                 const struct layer_call *call, const char *text) {
-    assert_int_equal(headwise_mha_forward(context, mha, &call->y, &call->x,
-                                          call->has_memory ? &call->memory : NULL, &call->options),
-                     HEADWISE_ERR_INVALID);
+    assert_int_equal(layer_try(context, mha, call), HEADWISE_ERR_INVALID);
     assert_string_equal(headwise_last_error(), text);
 }
 

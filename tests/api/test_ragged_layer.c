@@ -15,7 +15,6 @@ static const int32_t starts[N + 1] = {2, 7, 7, 77, 78};
 struct scene {
     struct headwise_mha_config config;
     struct layer_call call; /* all rows as one batch entry */
-    struct headwise_ragged ragged;
     int32_t key_starts[N + 1];
     headwise_rotary *rotary;
 };
@@ -36,8 +35,6 @@ static void make_scene(struct scene *scene, enum headwise_isa isa, bool cross, b
     layer_fill_weights(&rng, &scene->config, true);
     scene->call = layer_call_make(&rng, &scene->config, 1, ROWS, cross ? 45 : -1, HEADWISE_F32);
     scene->call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
-    scene->ragged = (struct headwise_ragged){
-        .size = sizeof(scene->ragged), .n_sequences = N, .query_starts = starts};
 }
 
 static void end_scene(struct scene *scene) {
@@ -45,19 +42,12 @@ static void end_scene(struct scene *scene) {
     guard_reset();
 }
 
-static const struct headwise_tensor *memory_of(const struct layer_call *call) {
-    return call->has_memory ? &call->memory : NULL;
-}
-
 static void run(headwise_context *context, const headwise_mha *mha, struct scene *scene) {
-    struct headwise_attention_options options = scene->call.options;
-    struct headwise_ragged ragged = scene->ragged;
-    ragged.key_starts = scene->call.has_memory ? scene->key_starts : NULL;
-    given.probe = &scene->call.probe;
-    if (headwise_mha_forward_ragged(context, mha, &scene->call.y, &scene->call.x,
-                                    memory_of(&scene->call), &ragged, &options) != HEADWISE_OK)
-        fail_msg("headwise_mha_forward_ragged: %s", headwise_last_error());
-    guard_check();
+    struct layer_call call = scene->call;
+    call.given.n_sequences = N;
+    call.given.query_starts = starts;
+    call.given.key_starts = call.has_memory ? scene->key_starts : NULL;
+    layer_run_with(context, mha, &call);
 }
 
 /* Sequence b alone. */

@@ -101,7 +101,7 @@ static void make_call(struct rotate_call *c, struct test_rng *rng, int64_t rotar
     for (int64_t at = 0; at < size[0] * size[2]; at++)
         c->positions[at] = test_rng_below(rng, N_ROWS);
     if (size[0] * size[2] > N_ROWS || test_rng_below(rng, 2))
-        c->given.positions = c->positions;
+        c->options.positions = c->positions;
 }
 
 /* Two products and a sum, each rounded once at most, then to y's type. */
@@ -163,7 +163,7 @@ static void the_same_bits_every_way(enum headwise_isa isa) {
     for (int partial = 0; partial < 2; partial++) {
         struct rotate_call c;
         make_call(&c, &rng, partial ? 32 : 80, size, HEADWISE_F32, HEADWISE_F32);
-        c.given.positions = c.positions;
+        c.options.positions = c.positions;
         c.y.stride[0] = c.x.stride[0]; /* y where x is */
         c.y.stride[1] = c.x.stride[1];
         c.y.stride[2] = c.x.stride[2];
