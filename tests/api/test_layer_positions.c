@@ -287,18 +287,19 @@ static void wrong_positions_are_refused(enum headwise_isa isa) {
     headwise_mha *mha = layer_create(context, &config);
     struct layer_call call = layer_call_make(&rng, &config, 2, 3, -1, HEADWISE_F32);
     call.given.positions = below;
-    expect_call_refused(context, mha, &call, "mha: positions[1][1] is -1, expected 0 to 5");
+    expect_call_refused(context, mha, &call, "mha_forward: positions[1][1] is -1, expected 0 to 5");
     call.given.positions = beyond;
-    expect_call_refused(context, mha, &call, "mha: positions[0][2] is 6, expected 0 to 5");
+    expect_call_refused(context, mha, &call, "mha_forward: positions[0][2] is 6, expected 0 to 5");
     struct headwise_tensor past = call_tensor(HEADWISE_F32, 2, 4, 4, 6, NULL);
     call.given.positions = NULL;
     call.given.past_key = call.given.past_value = &past;
     expect_call_refused(
         context, mha, &call,
-        "mha: rows stand at positions 4 to 6, expected 0 to 5, the end of the table");
+        "mha_forward: rows stand at positions 4 to 6, expected 0 to 5, the end of the table");
     struct layer_call cross = layer_call_make(&rng, &config, 2, 3, 4, HEADWISE_F32);
-    expect_call_refused(context, mha, &cross,
-                        "mha: memory is given, but a layer with rotary has no positions for it");
+    expect_call_refused(
+        context, mha, &cross,
+        "mha_forward: memory is given, but a layer with rotary has no positions for it");
     guard_expect_untouched(call.y.data, 2 * 3 * 24 * sizeof(float), "y");
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
