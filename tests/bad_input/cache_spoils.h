@@ -1,6 +1,6 @@
 /* SPOIL(name, calls it concerns, what it does to the arguments): included twice by test_cache.c. */
 SPOIL(null_context, CONFIG | RANGE, a->context = NULL)
-SPOIL(null_cache, REORDER | SEQUENCE | APPEND | OPERATOR | PROJECT, a->cache = NULL)
+SPOIL(null_cache, REORDER | SEQUENCE | RANGE, a->cache = NULL)
 SPOIL(null_layer, LAYER, a->mha = NULL)
 SPOIL(other_tier, RANGE, a->context = scene.other_context)
 SPOIL(null_config, CONFIG, a->config_given = NULL)

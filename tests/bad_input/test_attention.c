@@ -91,6 +91,9 @@ static void n_sequences_alone(struct attempt *a) {
 static void cache_sequences_alone(struct attempt *a) {
     a->arguments.cache_sequences = a->lengths;
 }
+static void first_sequence_alone(struct attempt *a) {
+    a->arguments.first_sequence = 1;
+}
 static void null_y(struct attempt *a) {
     a->arguments.y = NULL;
 }
@@ -339,6 +342,7 @@ static const struct {
     SPOIL(attend_only),
     SPOIL(n_sequences_alone),
     SPOIL(cache_sequences_alone),
+    SPOIL(first_sequence_alone),
     SPOIL(null_y),
     SPOIL(null_q),
     SPOIL(null_k),
