@@ -88,7 +88,8 @@ struct headwise_attention_call {
     const struct headwise_tensor *memory; /* of a layer: where keys and values come from; NULL: x */
 
     /* Keys and values of a cache in the place of k and v. Batch entry b is its sequence
-     * first_sequence + b. attend_only, for layers: x's keys are not appended. */
+     * first_sequence + b; first_sequence is 0 without a cache or with query_starts. attend_only,
+     * for layers: x's keys are not appended. */
     headwise_cache *cache;
     int64_t first_sequence;
     bool attend_only;
@@ -106,7 +107,7 @@ struct headwise_attention_call {
                                   * wherever keys are a cache's or appended to one */
     /* [n_sequences]: the number of each sequence in the cache, in any order; NULL: 0, 1, 2 ...
      * Sequences of the cache that are not named are not read. A call that appends names each once.
-     */
+     * NULL without a cache. */
     const int64_t *cache_sequences;
 
     const struct headwise_attention_options *options; /* NULL: all zero */

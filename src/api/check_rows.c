@@ -43,6 +43,9 @@ static enum headwise_status check_ragged(const char *where, struct headwise_ragg
                              where, (long long)ragged->n_sequences, (long)INT32_MAX);
     if (!ragged->query_starts)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: query_starts is NULL", where);
+    if (given->cache_sequences && !given->cache)
+        return headwise_check_absent(where, "cache_sequences", given->cache_sequences,
+                                     "there is no cache");
     enum headwise_status status =
         check_starts(where, "query_starts", ragged->query_starts, ragged->n_sequences, query_rows);
     if (status != HEADWISE_OK)
@@ -107,8 +110,13 @@ enum headwise_status headwise_check_rows(const char *where, struct headwise_ragg
                                          int64_t query_rows, int64_t key_rows, bool appends) {
     headwise_cache *cache = given->cache;
     enum headwise_status status = HEADWISE_OK;
+    bool packed = headwise_is_packed(given);
     *ragged = (struct headwise_ragged){0};
-    if (!headwise_is_packed(given)) {
+    if (given->first_sequence != 0 && (packed || !cache))
+        return headwise_fail(HEADWISE_ERR_INVALID, "%s: first_sequence is %lld, expected 0 %s",
+                             where, (long long)given->first_sequence,
+                             packed ? "with query_starts" : "without a cache");
+    if (!packed) {
         if (cache)
             status = headwise_check_batch(where, cache, given->first_sequence, batch);
         if (status == HEADWISE_OK && appends)

@@ -68,7 +68,7 @@ static void make_bias_call(struct bias_call *b, struct test_rng *rng,
     test_rng_fill(rng, b->slopes, 4, 0.25f);
     test_rng_fill(rng, table, (size_t)(4 * (2 * reach + 1)), 3);
     b->call.options.softcap = 5;
-    b->call.options.mask = &b->mask;
+    b->call.given.mask = &b->mask;
     b->call.options.alibi_slopes = b->slopes;
     b->call.options.relative_bias = table;
     b->call.options.relative_reach = reach;
@@ -83,7 +83,7 @@ static void biases_match_the_oracle(enum headwise_isa isa) {
         for (size_t o = 0; o < TEST_COUNT(offsets); o++) {
             struct bias_call b;
             make_bias_call(&b, &rng, &shape, reaches[r]);
-            b.call.options.query_offsets = offsets + o;
+            b.call.given.query_offsets = offsets + o;
             if (offsets[o] > 5000 || offsets[o] < -600)
                 b.call.options.alibi_slopes = NULL; /* distances of 2^63 leave one key */
             call_probe(&b.call, CALL_ALL,
@@ -122,7 +122,7 @@ static void chunks_change_no_bit(enum headwise_isa isa) {
         make_bias_call(&b, &rng, &shape, 100);
         for (int h = 0; h < 4; h++)
             b.slopes[h] *= 1e-3f;
-        b.call.options.query_offsets = starts + s;
+        b.call.given.query_offsets = starts + s;
         b.call.options.causal = HEADWISE_CAUSAL_TOP_LEFT;
         call_run(isa, &b.call);
         for (int64_t i = 0; i < shape.queries; i++) {
@@ -134,8 +134,8 @@ static void chunks_change_no_bit(enum headwise_isa isa) {
             one.q.data = (float *)one.q.data + i * one.q.stride[2];
             part.y.data = (float *)part.y.data + i * part.y.stride[2];
             mask.data = (float *)mask.data + i * mask.stride[2];
-            one.options.mask = &mask;
-            one.options.query_offsets = &offset;
+            one.given.mask = &mask;
+            one.given.query_offsets = &offset;
             call_new_outputs(&one);
             call_run(isa, &one);
             call_expect_same(&one, &part, "one query");
@@ -171,18 +171,14 @@ static void wrong_biases_are_refused(enum headwise_isa isa) {
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         const float slopes[] = {0, bad[i]};
         call.options.alibi_slopes = slopes;
-        assert_int_equal(
-            headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-            HEADWISE_ERR_INVALID);
+        assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
         assert_non_null(strstr(headwise_last_error(), "attention: alibi_slopes[1] is "));
     }
     call.options.alibi_slopes = NULL;
     call.options.relative_bias = table;
     for (size_t i = 0; i < TEST_COUNT(reaches); i++) {
         call.options.relative_reach = reaches[i];
-        assert_int_equal(
-            headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-            HEADWISE_ERR_INVALID);
+        assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
         assert_non_null(strstr(headwise_last_error(), "attention: relative_reach is "));
     }
     guard_expect_untouched(call.y.data, 2 * 5 * sizeof(float), "y");

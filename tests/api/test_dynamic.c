@@ -66,8 +66,8 @@ static void queries_are_sums_of_integers(enum headwise_isa isa) {
             struct headwise_tensor x = call_tensor(HEADWISE_F32, 1, 1, rows[r], widths[w], NULL);
             struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, 3, rows[r], 7, NULL);
             call_fill(&rng, &x, 3);
-            assert_int_equal(headwise_mha_project(context, mha, &q, NULL, NULL, &x, NULL, NULL),
-                             HEADWISE_OK);
+            const struct headwise_attention_call call = {.size = sizeof(call), .q = &q, .x = &x};
+            assert_int_equal(headwise_mha_project(context, mha, &call), HEADWISE_OK);
             expect_queries(mha, &config, &x, &q);
             headwise_mha_destroy(mha);
             headwise_context_destroy(context);
@@ -105,7 +105,7 @@ static void within_the_bound_of_rounding(enum headwise_isa isa) {
         layer_run_with(context, mha, &call);
         headwise_mha_destroy(mha);
         headwise_context_destroy(context);
-        oracle_expect(oracle_layer(&kept, &call.x, NULL, &call.options), &call.y, &call.probe);
+        oracle_expect(layer_oracle(&kept, &call), &call.y, &call.probe);
         guard_reset();
     }
 }
@@ -173,8 +173,8 @@ static void unusual_rows(enum headwise_isa isa) {
         memset(x.data, 0, (size_t)(rows * 16) * sizeof(float));
         for (int r = 0; r < 5; r++)
             ((float *)x.data)[r * 16 + 3] = components[r];
-        assert_int_equal(headwise_mha_project(context, mha, &q, NULL, NULL, &x, NULL, NULL),
-                         HEADWISE_OK);
+        const struct headwise_attention_call call = {.size = sizeof(call), .q = &q, .x = &x};
+        assert_int_equal(headwise_mha_project(context, mha, &call), HEADWISE_OK);
         for (int64_t r = 0; r < rows; r++)
             for (int j = 0; j < 16; j++) {
                 float got = ((float *)q.data)[(j / 8 * rows + r) * 8 + j % 8];

@@ -33,8 +33,7 @@ static void heads_that_do_not_divide_are_refused(enum headwise_isa isa) {
     for (size_t p = 0; p < TEST_COUNT(pairs); p++) {
         const struct call_shape shape = {1, pairs[p][0], pairs[p][1], 3, 5, 4, 3};
         struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-        assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, NULL),
-                         HEADWISE_ERR_INVALID);
+        assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
         guard_expect_untouched(call.y.data, (size_t)(pairs[p][0] * 9) * sizeof(float), "y");
     }
     headwise_context_destroy(context);
@@ -48,8 +47,8 @@ static void gates_multiply_after_the_softmax(enum headwise_isa isa) {
     struct call call = call_uniform(&shape);
     struct headwise_tensor mask = call_tensor(
         HEADWISE_F32, 1, 1, 3, 3, (const float[]){0, hidden, hidden, 0, 0, hidden, 0, 0, 0});
-    call.options.mask = &mask;
-    call.options.head_gates = gates;
+    call.given.mask = &mask;
+    call.given.head_gates = gates;
     call_run(isa, &call);
     call_expect_y(&call, (const double[]){1, 1.5, 2, 0, 0, 0, .5, .75, 1}, "gates");
 }
@@ -62,7 +61,7 @@ static void a_closed_gate_gives_zeros(enum headwise_isa isa) {
     for (unsigned wants = 0; wants <= CALL_ALL; wants += CALL_ALL) {
         struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
         ((float *)call.v.data)[3] = NAN;
-        call.options.head_gates = gates;
+        call.given.head_gates = gates;
         if (wants != 0)
             call_probe(&call, wants, HEADWISE_SCORES_MASKED);
         call_expect_oracle(isa, &call);
@@ -78,8 +77,8 @@ static void gates_of_each_batch_entry(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(134);
     for (int64_t stride = 0; stride <= 4; stride += 4) {
         struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-        call.options.head_gates = gates;
-        call.options.gate_batch_stride = stride;
+        call.given.head_gates = gates;
+        call.given.gate_batch_stride = stride;
         call_probe(&call, CALL_ALL, HEADWISE_SCORES_MASKED);
         call_expect_oracle(isa, &call);
     }

@@ -95,7 +95,7 @@ static void rotary_of_every_kind(enum headwise_isa isa) {
                 for (int i = 0; i < 12; i++)
                     positions[i] = test_rng_below(&rng, 300);
                 if (variant >= 2)
-                    call.options.positions = positions;
+                    call.given.positions = positions;
                 call.options.causal = HEADWISE_CAUSAL_TOP_LEFT;
                 layer_call_probe(&call, HEADWISE_SCORES_SCALED);
                 layer_expect_oracle(isa, &call);
@@ -116,8 +116,8 @@ static void positions_go_on_after_the_past(enum headwise_isa isa) {
     struct headwise_tensor past_value = call_tensor(HEADWISE_F32, 2, 2, 20, 8, NULL);
     call_fill(&rng, &past_key, 1);
     call_fill(&rng, &past_value, 1);
-    call.options.past_key = &past_key;
-    call.options.past_value = &past_value;
+    call.given.past_key = &past_key;
+    call.given.past_value = &past_value;
     call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     layer_expect_oracle(isa, &call);
     headwise_rotary_destroy(rotary);
@@ -145,10 +145,10 @@ static void decoding_gives_the_bits_of_the_prompt(enum headwise_isa isa) {
                                              call_tensor(HEADWISE_F32, 1, 2, i + 1, DIM, NULL)};
         memcpy(step.x.data, (float *)prompt.x.data + i * 48, 48 * sizeof(float));
         step.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
-        step.options.past_key = &past[0];
-        step.options.past_value = &past[1];
-        step.options.present_key = &present[0];
-        step.options.present_value = &present[1];
+        step.given.past_key = &past[0];
+        step.given.past_value = &past[1];
+        step.given.present_key = &present[0];
+        step.given.present_value = &present[1];
         layer_run_with(context, mha, &step);
         compare_same_bits(step.y.data, (float *)prompt.y.data + i * 48, 48, "token %d", (int)i);
         past[0] = present[0];
@@ -182,7 +182,7 @@ static void permuted_weights_are_the_other_convention(enum headwise_isa isa) {
     layer_fill_weights(&rng, &config, false);
     struct layer_call call = layer_call_make(&rng, &config, 2, 20, -1, HEADWISE_F32);
     layer_expect_oracle(isa, &call);
-    struct oracle_result *result = oracle_layer(&config, &call.x, NULL, &call.options);
+    struct oracle_result *result = layer_oracle(&config, &call);
     struct headwise_mha_config other = config;
     other.rotary = half;
     other.w_q = permuted(config.w_q, 6, 10, 30);
@@ -273,9 +273,7 @@ static void wrong_configs_are_refused(enum headwise_isa isa) {
 
 static void expect_call_refused(headwise_context *context, const headwise_mha *mha,
                                 const struct layer_call *call, const char *text) {
-    assert_int_equal(headwise_mha_forward(context, mha, &call->y, &call->x,
-                                          call->has_memory ? &call->memory : NULL, &call->options),
-                     HEADWISE_ERR_INVALID);
+    assert_int_equal(layer_try(context, mha, call), HEADWISE_ERR_INVALID);
     assert_string_equal(headwise_last_error(), text);
 }
 
@@ -288,19 +286,20 @@ static void wrong_positions_are_refused(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     headwise_mha *mha = layer_create(context, &config);
     struct layer_call call = layer_call_make(&rng, &config, 2, 3, -1, HEADWISE_F32);
-    call.options.positions = below;
-    expect_call_refused(context, mha, &call, "mha: positions[1][1] is -1, expected 0 to 5");
-    call.options.positions = beyond;
-    expect_call_refused(context, mha, &call, "mha: positions[0][2] is 6, expected 0 to 5");
+    call.given.positions = below;
+    expect_call_refused(context, mha, &call, "mha_forward: positions[1][1] is -1, expected 0 to 5");
+    call.given.positions = beyond;
+    expect_call_refused(context, mha, &call, "mha_forward: positions[0][2] is 6, expected 0 to 5");
     struct headwise_tensor past = call_tensor(HEADWISE_F32, 2, 4, 4, 6, NULL);
-    call.options.positions = NULL;
-    call.options.past_key = call.options.past_value = &past;
+    call.given.positions = NULL;
+    call.given.past_key = call.given.past_value = &past;
     expect_call_refused(
         context, mha, &call,
-        "mha: rows stand at positions 4 to 6, expected 0 to 5, the end of the table");
+        "mha_forward: rows stand at positions 4 to 6, expected 0 to 5, the end of the table");
     struct layer_call cross = layer_call_make(&rng, &config, 2, 3, 4, HEADWISE_F32);
-    expect_call_refused(context, mha, &cross,
-                        "mha: memory is given, but a layer with rotary has no positions for it");
+    expect_call_refused(
+        context, mha, &cross,
+        "mha_forward: memory is given, but a layer with rotary has no positions for it");
     guard_expect_untouched(call.y.data, 2 * 3 * 24 * sizeof(float), "y");
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
@@ -313,9 +312,8 @@ static void the_operator_refuses_positions(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(220);
     headwise_context *context = call_context(isa, 1);
     struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-    call.options.positions = positions;
-    assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-                     HEADWISE_ERR_INVALID);
+    call.given.positions = positions;
+    assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
     assert_string_equal(
         headwise_last_error(),
         "attention: positions are for layers with rotary: turn q and k with headwise_rotate()");

@@ -21,7 +21,7 @@ static void a_row_without_a_key_is_zero(enum headwise_isa isa) {
     call.k = call_tensor(HEADWISE_F32, 1, 1, 3, 2, (const float[]){1, 0, 0, 1, 1, 1});
     call.v = call_tensor(HEADWISE_F32, 1, 1, 3, 2, (const float[]){1, 10, 2, 20, 3, 30});
     struct headwise_tensor mask = bool_mask(&shape, (const float[]){0, 0, 0, 1, 0, 1});
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     for (unsigned wants = 0; wants <= CALL_ALL; wants += CALL_ALL) {
         const double y[] = {0, 0, 2, 20}, weights[] = {0, 0, 0, .5, 0, .5};
         if (wants != 0)
@@ -54,7 +54,7 @@ static void expect_half_hidden(enum headwise_isa isa, int64_t tile, bool first_h
             half_store(dtype, mask.data, i * 2 * tile + j, x);
         }
     }
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call_run(isa, &call);
     call_expect_y(&call, want, "half of the keys hidden");
     guard_release();
@@ -83,7 +83,7 @@ static void hidden_nan_changes_no_bit(enum headwise_isa isa) {
                            is_bool      ? j % 2 == 0
                            : j % 2 == 0 ? 0.25
                                         : -(double)INFINITY);
-            clean.options.mask = &mask;
+            clean.given.mask = &mask;
             call_probe(&clean, CALL_ALL, HEADWISE_SCORES_MASKED);
             struct call dirty = clean;
             call_new_outputs(&dirty);
@@ -133,7 +133,7 @@ static void the_lowest_float_is_added(enum headwise_isa isa) {
     call.k = call_tensor(HEADWISE_F32, 1, 1, 3, 1, (const float[]){1, 2, 3});
     struct headwise_tensor mask =
         call_tensor(HEADWISE_F32, 1, 1, 1, 3, (const float[]){lowest, lowest, lowest});
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call_run(isa, &call);
     call_expect_y(&call, (const double[]){2}, "scores absorbed");
 
@@ -143,7 +143,7 @@ static void the_lowest_float_is_added(enum headwise_isa isa) {
     overflow.q = call_tensor(HEADWISE_F32, 1, 1, 1, 1, (const float[]){1});
     overflow.k = call_tensor(HEADWISE_F32, 1, 1, 2, 1, (const float[]){0, -3e31f});
     mask = call_tensor(HEADWISE_F32, 1, 1, 1, 2, (const float[]){lowest, lowest});
-    overflow.options.mask = &mask;
+    overflow.given.mask = &mask;
     call_probe(&overflow, CALL_WEIGHTS, HEADWISE_SCORES_WEIGHTS);
     call_run(isa, &overflow);
     assert_true(overflow.probe.weights[0] == 1 && overflow.probe.weights[1] == 0);
@@ -166,9 +166,9 @@ static void boolean_and_additive_masks_agree(enum headwise_isa isa) {
         half_store(HEADWISE_F32, floats.data, i, truth != 0 ? 0 : -(double)INFINITY);
         half_store(HEADWISE_F16, halves.data, i, truth != 0 ? 0 : -(double)INFINITY);
     }
-    as_bool.options.mask = &bools;
-    as_float.options.mask = &floats;
-    as_half.options.mask = &halves;
+    as_bool.given.mask = &bools;
+    as_float.given.mask = &floats;
+    as_half.given.mask = &halves;
     call_new_outputs(&as_float);
     call_new_outputs(&as_half);
     call_expect_oracle(isa, &as_bool);
@@ -190,7 +190,7 @@ static void expect_broadcast(enum headwise_isa isa, struct test_rng *rng, const 
                                           : (double)(test_rng_float(rng) * 2));
     if (whole_row)
         mask.stride[3] = 0;
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call_expect_oracle(isa, &call);
 
     struct call full = call;
@@ -198,7 +198,7 @@ static void expect_broadcast(enum headwise_isa isa, struct test_rng *rng, const 
     const double *dense = oracle_dense_mask(&mask, 2, 2, 3, 7);
     for (int64_t i = 0; i < (int64_t)2 * 2 * 3 * 7; i++)
         half_store(HEADWISE_F32, written.data, i, dense[i]);
-    full.options.mask = &written;
+    full.given.mask = &written;
     call_new_outputs(&full);
     call_run(isa, &full);
     call_expect_same(&call, &full, "broadcast mask");
@@ -232,7 +232,7 @@ static void masks_may_be_strided(enum headwise_isa isa) {
     mask.size[0] = 2;
     mask.stride[0] = 0;
     mask.size[3] = 9;
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call_expect_oracle(isa, &call);
 }
 

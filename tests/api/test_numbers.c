@@ -16,7 +16,7 @@ static void softcap_comes_before_the_mask(enum headwise_isa isa) {
     call.v = call_tensor(HEADWISE_F32, 1, 1, 3, 1, (const float[]){1, 2, 1000});
     struct headwise_tensor mask =
         call_tensor(HEADWISE_F32, 1, 1, 1, 3, (const float[]){0, 0, -INFINITY});
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call.options.softcap = 2;
     call_probe(&call, CALL_LSE, HEADWISE_SCORES_MASKED);
     call_run(isa, &call);

@@ -42,10 +42,10 @@ static void make_cached(struct cached *c, struct test_rng *rng, const struct cal
            (size_t)(shape->batch * c->present_key.stride[0]) * headwise_dtype_size(dtype));
     memset(c->present_value.data, GUARD_BYTE,
            (size_t)(shape->batch * c->present_value.stride[0]) * headwise_dtype_size(dtype));
-    c->call.options.past_key = &c->past_key;
-    c->call.options.past_value = &c->past_value;
-    c->call.options.present_key = &c->present_key;
-    c->call.options.present_value = &c->present_value;
+    c->call.given.past_key = &c->past_key;
+    c->call.given.past_value = &c->past_value;
+    c->call.given.present_key = &c->present_key;
+    c->call.given.present_value = &c->present_value;
     call_new_outputs(&c->call);
 }
 
@@ -70,7 +70,7 @@ static void past_and_new_keys_are_one_axis(enum headwise_isa isa) {
                 make_cached(&c, &rng, &shape, pasts[p], types[t]);
                 c.call.options.causal = c.whole.options.causal = causal;
                 if (causal == HEADWISE_CAUSAL_TOP_LEFT) /* whole has no past to count from */
-                    c.whole.options.query_offsets = offsets;
+                    c.whole.given.query_offsets = offsets;
                 call_run(isa, &c.call);
                 call_run(isa, &c.whole);
                 call_expect_same(&c.call, &c.whole, "past");
@@ -100,10 +100,10 @@ static void decoding_gives_the_bits_of_the_prompt(enum headwise_isa isa) {
         row.y = rows_of(&whole.y, i, 1);
         step.y = rows_of(&whole.y, i, 1);
         memset(step.y.data, GUARD_BYTE, (size_t)(2 * 16) * sizeof(float));
-        step.options.past_key = &past_key;
-        step.options.past_value = &past_value;
-        step.options.present_key = &present_key;
-        step.options.present_value = &present_value;
+        step.given.past_key = &past_key;
+        step.given.past_value = &past_value;
+        step.given.present_key = &present_key;
+        step.given.present_value = &present_value;
         call_run(isa, &step);
         call_expect_same(&step, &row, "decoding");
         past_key = present_key;
@@ -120,7 +120,7 @@ static void past_and_present_may_be_strided(enum headwise_isa isa) {
     struct headwise_tensor room = call_tensor(HEADWISE_F32, 2, 2, 64, 8, NULL);
     struct headwise_tensor view = room;
     view.size[2] = 40; /* of 64 rows */
-    c.call.options.present_key = &view;
+    c.call.given.present_key = &view;
     call_run(isa, &c.call);
     call_run(isa, &c.whole);
     call_expect_same(&c.call, &c.whole, "strided present");
@@ -139,7 +139,7 @@ static void lengths_count_from_the_first_past_key(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(144);
     struct cached c;
     make_cached(&c, &rng, &shape, 33, HEADWISE_F32);
-    c.call.options.key_lengths = c.whole.options.key_lengths = lengths;
+    c.call.given.key_lengths = c.whole.given.key_lengths = lengths;
     c.call.options.causal = c.whole.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     call_expect_oracle(isa, &c.call);
     call_run(isa, &c.whole);

@@ -60,7 +60,7 @@ static const struct row_case row_cases[] = {
 static void set_options(struct call *call, const struct row_case *c) {
     call->options.causal = c->causal;
     if (c->has_lengths)
-        call->options.key_lengths = c->lengths;
+        call->given.key_lengths = c->lengths;
     call->options.window_is_set = c->has_window;
     call->options.window_left = c->left;
     call->options.window_right = c->right;
@@ -99,7 +99,7 @@ static void causal_and_key_mask_compose(enum headwise_isa isa) {
     struct call call = call_uniform(&shape);
     struct headwise_tensor mask =
         call_tensor(HEADWISE_BOOL, 1, 1, 1, 7, (const float[]){0, 1, 1, 0, 0, 1, 0});
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     call.options.causal = HEADWISE_CAUSAL_TOP_LEFT;
     for (int i = 0; i < 13 * 7; i++)
         want[i] = row[i % 7];
@@ -113,7 +113,7 @@ static void an_entry_does_not_see_its_batch(enum headwise_isa isa) {
     const int64_t lengths[] = {300, 257, 1, 0};
     struct test_rng rng = test_rng_make(111);
     struct call all = call_make(&rng, &shape, HEADWISE_F32, 0);
-    all.options.key_lengths = lengths;
+    all.given.key_lengths = lengths;
     all.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     call_run(isa, &all);
     for (int64_t b = 0; b < 4; b++) {
@@ -125,7 +125,7 @@ static void an_entry_does_not_see_its_batch(enum headwise_isa isa) {
         }
         part.shape = alone.shape = one;
         part.y = alone.y;
-        alone.options.key_lengths = lengths + b;
+        alone.given.key_lengths = lengths + b;
         call_new_outputs(&alone);
         call_run(isa, &alone);
         call_expect_same(&alone, &part, "batch entry alone");
@@ -151,7 +151,7 @@ static void unused_cache_cells_do_not_matter(enum headwise_isa isa) {
             memcpy(call.k.data, exact.k.data, used);
             memcpy(call.v.data, exact.v.data, used);
             call.q = exact.q;
-            call.options.key_lengths = &lengths[l];
+            call.given.key_lengths = &lengths[l];
             call_run(isa, &call);
             call_expect_same(&call, &exact, "unused cells");
         }
@@ -164,7 +164,7 @@ static void hidden_values_are_not_multiplied_by_zero(enum headwise_isa isa) {
     struct call call = call_uniform(&shape);
     ((float *)call.v.data)[2] = NAN;
     ((float *)call.v.data)[3] = INFINITY;
-    call.options.key_lengths = &length;
+    call.given.key_lengths = &length;
     call_run(isa, &call);
     call_expect_y(&call, (const double[]){1.5}, "NaN and inf beyond the length");
 }
@@ -180,7 +180,7 @@ static void offsets_of_any_size(enum headwise_isa isa) {
         for (size_t w = 0; w < TEST_COUNT(sides); w++)
             for (int causal = NONE; causal <= BOTTOM; causal++) {
                 struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-                call.options.query_offsets = &offsets[o];
+                call.given.query_offsets = &offsets[o];
                 call.options.causal = causal;
                 call.options.window_is_set = true;
                 call.options.window_left = sides[w][0];

@@ -20,9 +20,7 @@ static void expect_reference(enum headwise_isa isa, struct ragged_call *ragged) 
     for (int64_t b = 0; b < ragged->n; b++) {
         struct ragged_call alone = ragged_alone(ragged, b);
         struct headwise_tensor y = ragged_rows(&ragged->call.y, ragged->query_starts, b);
-        oracle_expect(
-            oracle_attention(&alone.call.q, &alone.call.k, &alone.call.v, &alone.call.options), &y,
-            NULL);
+        oracle_expect(call_oracle(&alone.call), &y, NULL);
     }
 }
 
@@ -84,14 +82,12 @@ static void key_starts_may_be_left_out(enum headwise_isa isa) {
     const struct call_shape shape = {.heads = 2, .kv_heads = 2, .dim = 8, .value_dim = 8};
     struct ragged_call both = ragged_make(&rng, shape, HEADWISE_F32, 3, lengths, lengths, false);
     struct ragged_call one = both;
-    struct headwise_ragged sequences = ragged_sequences(&both);
     ragged_new_outputs(&one);
     run(isa, &both);
-    sequences.key_starts = NULL;
+    struct headwise_attention_call arguments = ragged_arguments(&one);
+    arguments.key_starts = NULL;
     headwise_context *context = call_context(isa, 1);
-    assert_int_equal(headwise_attention_ragged(context, &one.call.y, &one.call.q, &one.call.k,
-                                               &one.call.v, &sequences, &one.call.options),
-                     HEADWISE_OK);
+    assert_int_equal(headwise_attention(context, &arguments), HEADWISE_OK);
     headwise_context_destroy(context);
     call_expect_same(&one.call, &both.call, "one list of starts");
 }
@@ -106,18 +102,18 @@ static void thousands_of_sequences(enum headwise_isa isa) {
         starts[b + 1] = starts[b] + (int32_t)test_rng_below(&rng, 4);
     const struct call_shape shape = {1, HEADS, 1, starts[N], starts[N], DIM, DIM};
     struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
-    struct headwise_ragged sequences = {
-        .size = sizeof(sequences), .n_sequences = N, .query_starts = starts};
+    call.given.n_sequences = N;
+    call.given.query_starts = starts;
     headwise_context *context = call_context(isa, 2);
-    assert_int_equal(headwise_attention_ragged(context, &call.y, &call.q, &call.k, &call.v,
-                                               &sequences, &call.options),
-                     HEADWISE_OK);
+    call_run_with(context, &call);
     for (int b = 0; b < N; b += 37) {
         struct headwise_tensor q = ragged_rows(&call.q, starts, b);
         struct headwise_tensor k = ragged_rows(&call.k, starts, b);
         struct headwise_tensor v = ragged_rows(&call.v, starts, b);
         struct headwise_tensor y = ragged_rows(&call.y, starts, b);
-        oracle_expect(oracle_attention(&q, &k, &v, &call.options), &y, NULL);
+        const struct headwise_attention_call alone = {
+            .size = sizeof(alone), .q = &q, .k = &k, .v = &v};
+        oracle_expect(oracle_attention(&alone), &y, NULL);
     }
     headwise_context_destroy(context);
 }

@@ -15,7 +15,6 @@ static const int32_t starts[N + 1] = {2, 7, 7, 77, 78};
 struct scene {
     struct headwise_mha_config config;
     struct layer_call call; /* all rows as one batch entry */
-    struct headwise_ragged ragged;
     int32_t key_starts[N + 1];
     headwise_rotary *rotary;
 };
@@ -36,8 +35,6 @@ static void make_scene(struct scene *scene, enum headwise_isa isa, bool cross, b
     layer_fill_weights(&rng, &scene->config, true);
     scene->call = layer_call_make(&rng, &scene->config, 1, ROWS, cross ? 45 : -1, HEADWISE_F32);
     scene->call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
-    scene->ragged = (struct headwise_ragged){
-        .size = sizeof(scene->ragged), .n_sequences = N, .query_starts = starts};
 }
 
 static void end_scene(struct scene *scene) {
@@ -45,19 +42,12 @@ static void end_scene(struct scene *scene) {
     guard_reset();
 }
 
-static const struct headwise_tensor *memory_of(const struct layer_call *call) {
-    return call->has_memory ? &call->memory : NULL;
-}
-
 static void run(headwise_context *context, const headwise_mha *mha, struct scene *scene) {
-    struct headwise_attention_options options = scene->call.options;
-    struct headwise_ragged ragged = scene->ragged;
-    ragged.key_starts = scene->call.has_memory ? scene->key_starts : NULL;
-    options.probe = &scene->call.probe;
-    if (headwise_mha_forward_ragged(context, mha, &scene->call.y, &scene->call.x,
-                                    memory_of(&scene->call), &ragged, &options) != HEADWISE_OK)
-        fail_msg("headwise_mha_forward_ragged: %s", headwise_last_error());
-    guard_check();
+    struct layer_call call = scene->call;
+    call.given.n_sequences = N;
+    call.given.query_starts = starts;
+    call.given.key_starts = call.has_memory ? scene->key_starts : NULL;
+    layer_run_with(context, mha, &call);
 }
 
 /* Sequence b alone. */
@@ -67,10 +57,10 @@ static struct layer_call alone_of(const struct scene *scene, int64_t b) {
     if (alone.has_memory)
         alone.memory = ragged_rows(&scene->call.memory, scene->key_starts, b);
     alone.y = call_tensor(HEADWISE_F32, 1, 1, alone.x.size[2], OUT, NULL);
-    if (alone.options.positions)
-        alone.options.positions += starts[b];
-    if (alone.options.head_gates)
-        alone.options.head_gates += b * alone.options.gate_batch_stride;
+    if (alone.given.positions)
+        alone.given.positions += starts[b];
+    if (alone.given.head_gates)
+        alone.given.head_gates += b * alone.given.gate_batch_stride;
     layer_call_probe(&alone, HEADWISE_SCORES_MASKED);
     return alone;
 }
@@ -129,8 +119,8 @@ static void cross_attention(enum headwise_isa isa) {
     float gates[N * HEADS];
     for (int i = 0; i < N * HEADS; i++)
         gates[i] = (float)(i % 5) - 0.5f * (float)(i % 2);
-    scene.call.options.head_gates = gates;
-    scene.call.options.gate_batch_stride = HEADS;
+    scene.call.given.head_gates = gates;
+    scene.call.given.gate_batch_stride = HEADS;
     expect_alone(isa, &scene);
     end_scene(&scene);
 }
@@ -143,7 +133,7 @@ static void rotary_positions(enum headwise_isa isa) {
     int64_t *positions = guard_alloc(ROWS * sizeof(*positions), 0);
     for (int64_t r = 0; r < ROWS; r++)
         positions[r] = (r * 29 + 11) % 80;
-    scene.call.options.positions = positions;
+    scene.call.given.positions = positions;
     expect_alone(isa, &scene);
     end_scene(&scene);
 }

@@ -55,7 +55,7 @@ static void add_mask(struct random_call *r, struct test_rng *rng) {
     }
     if (whole_row)
         r->mask.stride[3] = 0;
-    r->call.options.mask = &r->mask;
+    r->call.given.mask = &r->mask;
 }
 
 static void add_past(struct random_call *r, struct test_rng *rng) {
@@ -65,12 +65,13 @@ static void add_past(struct random_call *r, struct test_rng *rng) {
     r->past_value = call_tensor(r->call.v.dtype, s->batch, s->kv_heads, n, s->value_dim, NULL);
     call_fill(rng, &r->past_key, 1);
     call_fill(rng, &r->past_value, 1);
-    r->call.options.past_key = &r->past_key;
-    r->call.options.past_value = &r->past_value;
+    r->call.given.past_key = &r->past_key;
+    r->call.given.past_value = &r->past_value;
 }
 
 static void add_positions(struct random_call *r, struct test_rng *rng) {
     struct headwise_attention_options *o = &r->call.options;
+    struct headwise_attention_call *g = &r->call.given;
     int64_t keys = call_keys(&r->call);
     o->causal = (enum headwise_causal)test_rng_below(rng, 3);
     for (int b = 0; b < 3; b++) {
@@ -78,9 +79,9 @@ static void add_positions(struct random_call *r, struct test_rng *rng) {
         r->lengths[b] = test_rng_below(rng, keys + 1);
     }
     if (chance(rng, 4))
-        o->query_offsets = r->offsets;
+        g->query_offsets = r->offsets;
     if (chance(rng, 3))
-        o->key_lengths = r->lengths;
+        g->key_lengths = r->lengths;
     o->window_is_set = chance(rng, 3);
     o->window_left = test_rng_below(rng, chance(rng, 2) ? 300 : 8) - 1;
     o->window_right = test_rng_below(rng, 8) - 1;
@@ -104,6 +105,7 @@ static void add_biases(struct random_call *r, struct test_rng *rng) {
 
 static void add_numbers(struct random_call *r, struct test_rng *rng) {
     struct headwise_attention_options *o = &r->call.options;
+    struct headwise_attention_call *g = &r->call.given;
     o->scale_is_set = chance(rng, 3);
     o->scale = test_rng_float(rng) * 2;
     o->softcap = chance(rng, 4) ? 0.5f + fabsf(test_rng_float(rng)) * 30 : 0;
@@ -111,8 +113,8 @@ static void add_numbers(struct random_call *r, struct test_rng *rng) {
     if (chance(rng, 4)) {
         for (int i = 0; i < 3 * 8; i++)
             r->gates[i] = chance(rng, 3) ? 0 : test_rng_float(rng);
-        o->head_gates = r->gates;
-        o->gate_batch_stride = chance(rng, 2) ? 0 : r->call.shape.heads;
+        g->head_gates = r->gates;
+        g->gate_batch_stride = chance(rng, 2) ? 0 : r->call.shape.heads;
     }
     if (chance(rng, 2))
         call_probe(&r->call, (unsigned)test_rng_below(rng, CALL_ALL + 1),

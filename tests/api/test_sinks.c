@@ -45,7 +45,7 @@ static void weights_outputs_and_log_sum_exp(enum headwise_isa isa) {
         struct call call = call_uniform(&shape);
         struct headwise_tensor mask = call_tensor(
             HEADWISE_F32, 1, 1, 1, 2, (const float[]){(float)c->scores[0], (float)c->scores[1]});
-        call.options.mask = &mask;
+        call.given.mask = &mask;
         call.options.sinks = &sink;
         call_probe(&call, CALL_WEIGHTS | CALL_LSE, HEADWISE_SCORES_MASKED);
         call_run(isa, &call);
@@ -107,9 +107,7 @@ static void a_sink_that_is_no_number_is_refused(enum headwise_isa isa) {
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         const float sinks[] = {0, bad[i]};
         call.options.sinks = sinks;
-        assert_int_equal(
-            headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-            HEADWISE_ERR_INVALID);
+        assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
         assert_non_null(strstr(headwise_last_error(), "attention: sinks[1] is "));
     }
     guard_expect_untouched(call.y.data, 2 * 5 * sizeof(float), "y");

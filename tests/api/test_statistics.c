@@ -126,15 +126,16 @@ static void expect_largest(float got, int64_t strongest, const struct want *want
 
 static double position(const struct call *call, int64_t b, int64_t i) {
     const struct headwise_attention_options *o = &call->options;
+    const struct headwise_attention_call *g = &call->given;
     int64_t keys = call_keys(call), offset = keys - call->shape.keys;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        offset = (o->key_lengths ? o->key_lengths[b] : keys) - call->shape.queries;
-    return (double)i + (double)(o->query_offsets ? o->query_offsets[b] : offset);
+        offset = (g->key_lengths ? g->key_lengths[b] : keys) - call->shape.queries;
+    return (double)i + (double)(g->query_offsets ? g->query_offsets[b] : offset);
 }
 
 static void expect_oracle(enum headwise_isa isa, struct call *call) {
     struct headwise_statistics got = run(isa, call);
-    const struct oracle_result *r = oracle_attention(&call->q, &call->k, &call->v, &call->options);
+    const struct oracle_result *r = call_oracle(call);
     for (size_t row = 0; row < count_rows(call); row++) {
         int64_t i = (int64_t)row % r->queries, h = (int64_t)row / r->queries % r->heads;
         const float *sinks = call->options.sinks;
@@ -185,8 +186,8 @@ static void follow_windows_lengths_and_offsets(enum headwise_isa isa) {
     for (int variant = 0; variant < 6; variant++) {
         struct call call = call_make(&rng, &shape, HEADWISE_BF16, 0);
         call.options.causal = (enum headwise_causal)(variant % 3);
-        call.options.key_lengths = lengths;
-        call.options.query_offsets = variant >= 3 ? offsets : NULL;
+        call.given.key_lengths = lengths;
+        call.given.query_offsets = variant >= 3 ? offsets : NULL;
         call.options.window_is_set = variant % 2 == 1;
         call.options.window_left = 30;
         call.options.window_right = 4;
@@ -207,10 +208,10 @@ static void follow_masks_sinks_biases_and_gates(enum headwise_isa isa) {
         for (int64_t at = 0; at < 4 * 12 * 530; at++) /* row 3 of every head sees nothing */
             if (test_rng_below(&rng, 3) == 0 || at / 530 % 12 == 3)
                 ((float *)mask.data)[at] = -INFINITY;
-        call.options.mask = variant & 1 ? &mask : NULL;
+        call.given.mask = variant & 1 ? &mask : NULL;
         call.options.sinks = variant & 2 ? sinks : NULL;
         call.options.alibi_slopes = variant & 4 ? slopes : NULL;
-        call.options.head_gates = gates;
+        call.given.head_gates = gates;
         call.options.softcap = variant == 7 ? 4 : 0;
         expect_oracle(isa, &call);
     }
@@ -248,7 +249,7 @@ static void drowned_scores(enum headwise_isa isa) {
         bool low = i == 0 || (i == 1 && j < 512) || (i == 2 && j >= 256);
         ((float *)mask.data)[at] = low ? -FLT_MAX : 0;
     }
-    call.options.mask = &mask;
+    call.given.mask = &mask;
     struct headwise_statistics got = run(isa, &call);
     compare_expect((double)got.entropy[0], log(600), 1e-6 * log(600), "all drowned");
     compare_expect((double)got.mean_distance[0], 599.0 / 2, 1e-3, "distance of all drowned");

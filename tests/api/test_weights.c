@@ -223,7 +223,7 @@ static void within_the_bound_of_the_kept_weights(enum headwise_isa isa) {
         layer_run_with(context, mha, &call);
         headwise_mha_destroy(mha);
         headwise_context_destroy(context);
-        oracle_expect(oracle_layer(&kept, &call.x, NULL, &call.options), &call.y, &call.probe);
+        oracle_expect(layer_oracle(&kept, &call), &call.y, &call.probe);
         guard_reset();
     }
 }

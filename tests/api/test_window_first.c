@@ -63,7 +63,7 @@ static void borders_match_the_oracle(enum headwise_isa isa) {
             call.options.window_first = firsts[f];
             call.options.window_left = lefts[l];
             call.options.window_right = (int64_t)l - 1;
-            call.options.query_offsets = &offsets[(f + l) % TEST_COUNT(offsets)];
+            call.given.query_offsets = &offsets[(f + l) % TEST_COUNT(offsets)];
             call.options.causal =
                 (f + l) % 2 == 0 ? HEADWISE_CAUSAL_NONE : HEADWISE_CAUSAL_TOP_LEFT;
             for (int stage = HEADWISE_SCORES_SCALED; stage <= HEADWISE_SCORES_WEIGHTS; stage += 2) {
@@ -86,7 +86,7 @@ static void chunks_change_no_bit(enum headwise_isa isa) {
     all.options.window_left = 270;
     all.options.window_right = -1;
     all.options.window_first = 5;
-    all.options.query_offsets = &start;
+    all.given.query_offsets = &start;
     call_run(isa, &all);
     for (int64_t i = 0; i < shape.queries; i++) {
         struct call one = all, part = all;
@@ -95,7 +95,7 @@ static void chunks_change_no_bit(enum headwise_isa isa) {
         one.q.size[2] = one.y.size[2] = part.y.size[2] = 1;
         one.q.data = (float *)one.q.data + i * one.q.stride[2];
         part.y.data = (float *)part.y.data + i * part.y.stride[2];
-        one.options.query_offsets = &offset;
+        one.given.query_offsets = &offset;
         call_new_outputs(&one);
         call_run(isa, &one);
         call_expect_same(&one, &part, "one query");
@@ -143,7 +143,7 @@ static void the_gap_is_not_touched(enum headwise_isa isa) {
     }
     assert_int_equal(mprotect(call.k.data, bytes, PROT_READ), 0);
     assert_int_equal(mprotect(call.v.data, bytes, PROT_READ), 0);
-    oracle_expect(oracle_attention(&call.q, &call.k, &call.v, &call.options), &call.y, &call.probe);
+    oracle_expect(call_oracle(&call), &call.y, &call.probe);
     munmap(call.k.data, bytes);
     munmap(call.v.data, bytes);
 }
@@ -154,8 +154,7 @@ static void a_negative_count_is_refused(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
     call.options.window_first = -1;
-    assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-                     HEADWISE_ERR_INVALID);
+    assert_int_equal(call_try(context, &call), HEADWISE_ERR_INVALID);
     assert_string_equal(headwise_last_error(), "attention: window_first is -1, expected 0 or more");
     guard_expect_untouched(call.y.data, 5 * sizeof(float), "y");
     headwise_context_destroy(context);

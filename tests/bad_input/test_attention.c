@@ -13,7 +13,7 @@ static const struct call_shape shape = {2, 4, 2, 3, 5, 8, 6};
 struct attempt {
     struct call call;
     headwise_context *context;
-    const struct headwise_tensor *y, *q, *k, *v;
+    struct headwise_attention_call arguments, *given;
     struct headwise_tensor mask, past_key, past_value, present_key, present_value;
     int64_t lengths[2];
     float gates[4];
@@ -35,24 +35,22 @@ static void make_attempt(struct attempt *a, headwise_context *context) {
     a->lengths[1] = 5;
     for (int i = 0; i < 4; i++)
         a->gates[i] = 1;
-    struct headwise_attention_options *o = &a->call.options;
-    o->past_key = &a->past_key;
-    o->past_value = &a->past_value;
-    o->present_key = &a->present_key;
-    o->present_value = &a->present_value;
-    o->mask = &a->mask;
-    o->key_lengths = a->lengths;
-    o->head_gates = a->gates;
+    struct headwise_attention_call *g = &a->call.given;
+    g->past_key = &a->past_key;
+    g->past_value = &a->past_value;
+    g->present_key = &a->present_key;
+    g->present_value = &a->present_value;
+    g->mask = &a->mask;
+    g->key_lengths = a->lengths;
+    g->head_gates = a->gates;
     call_probe(&a->call, CALL_ALL, HEADWISE_SCORES_MASKED);
-    o->probe = &a->call.probe;
-    a->y = &a->call.y;
-    a->q = &a->call.q;
-    a->k = &a->call.k;
-    a->v = &a->call.v;
+    g->probe = &a->call.probe;
+    a->arguments = call_arguments(&a->call);
+    a->given = &a->arguments;
 }
 
 static enum headwise_status run_attempt(const struct attempt *a) {
-    return headwise_attention(a->context, a->y, a->q, a->k, a->v, &a->call.options);
+    return headwise_attention(a->context, a->given);
 }
 
 static void expect_tensor_untouched(const struct headwise_tensor *t, int64_t n, const char *what) {
@@ -69,17 +67,44 @@ typedef void spoil_fn(struct attempt *a);
 static void null_context(struct attempt *a) {
     a->context = NULL;
 }
+static void null_call(struct attempt *a) {
+    a->given = NULL;
+}
+static void call_size_zero(struct attempt *a) {
+    a->arguments.size = 0;
+}
+static void call_size_large(struct attempt *a) {
+    a->arguments.size += 8;
+}
+static void x_of_a_layer(struct attempt *a) {
+    a->arguments.x = a->arguments.q;
+}
+static void memory_of_a_layer(struct attempt *a) {
+    a->arguments.memory = a->arguments.q;
+}
+static void attend_only(struct attempt *a) {
+    a->arguments.attend_only = true;
+}
+static void n_sequences_alone(struct attempt *a) {
+    a->arguments.n_sequences = 1;
+}
+static void cache_sequences_alone(struct attempt *a) {
+    a->arguments.cache_sequences = a->lengths;
+}
+static void first_sequence_alone(struct attempt *a) {
+    a->arguments.first_sequence = 1;
+}
 static void null_y(struct attempt *a) {
-    a->y = NULL;
+    a->arguments.y = NULL;
 }
 static void null_q(struct attempt *a) {
-    a->q = NULL;
+    a->arguments.q = NULL;
 }
 static void null_k(struct attempt *a) {
-    a->k = NULL;
+    a->arguments.k = NULL;
 }
 static void null_v(struct attempt *a) {
-    a->v = NULL;
+    a->arguments.v = NULL;
 }
 static void null_q_data(struct attempt *a) {
     a->call.q.data = NULL;
@@ -256,10 +281,10 @@ static void mask_no_batch(struct attempt *a) {
     a->mask.size[0] = 0;
 }
 static void past_key_alone(struct attempt *a) {
-    OPTIONS.past_value = NULL;
+    a->arguments.past_value = NULL;
 }
 static void past_value_alone(struct attempt *a) {
-    OPTIONS.past_key = NULL;
+    a->arguments.past_key = NULL;
 }
 static void past_batch(struct attempt *a) {
     a->past_key.size[0] = 1;
@@ -280,7 +305,7 @@ static void present_columns(struct attempt *a) {
     a->present_value.size[3] = 8;
 }
 static void gate_stride(struct attempt *a) {
-    OPTIONS.gate_batch_stride = -4;
+    a->arguments.gate_batch_stride = -4;
 }
 static void options_size_zero(struct attempt *a) {
     OPTIONS.size = 0;
@@ -309,6 +334,15 @@ static const struct {
     spoil_fn *spoil;
 } spoils[] = {
     SPOIL(null_context),
+    SPOIL(null_call),
+    SPOIL(call_size_zero),
+    SPOIL(call_size_large),
+    SPOIL(x_of_a_layer),
+    SPOIL(memory_of_a_layer),
+    SPOIL(attend_only),
+    SPOIL(n_sequences_alone),
+    SPOIL(cache_sequences_alone),
+    SPOIL(first_sequence_alone),
     SPOIL(null_y),
     SPOIL(null_q),
     SPOIL(null_k),

@@ -30,13 +30,15 @@ struct attempt {
     int64_t sequence, other_sequence, length, position;
     int64_t from[SEQUENCES];
     const int64_t *from_given;
-    struct headwise_tensor k, v, q, y;     /* append, attention_cached */
+    struct headwise_tensor k, v, q, y;     /* append, attention */
     struct headwise_tensor read_k, read_v; /* read */
     struct headwise_tensor x, layer_y;     /* layers */
     void *buffer;                          /* save, load: a saved sequence */
     size_t buffer_bytes;
     const struct headwise_tensor *k_given, *v_given, *q_given, *y_given, *x_given, *layer_y_given;
     struct headwise_attention_options options;
+    struct headwise_attention_call call;
+    bool no_call;
 };
 
 /* What all cases share. */
@@ -53,6 +55,15 @@ static struct scene scene;
 
 typedef enum headwise_status call_fn(struct attempt *a);
 
+/* The call struct with what concerns all calls over a cache. */
+static struct headwise_attention_call call_of(const struct attempt *a) {
+    struct headwise_attention_call call = a->call;
+    call.cache = a->cache;
+    call.first_sequence = a->sequence;
+    call.options = &a->options;
+    return call;
+}
+
 static enum headwise_status cache_bytes(struct attempt *a) {
     return headwise_cache_bytes(a->context, a->config_given, a->bytes_place);
 }
@@ -60,7 +71,10 @@ static enum headwise_status cache_create(struct attempt *a) {
     return headwise_cache_create(a->place, a->context, a->config_given);
 }
 static enum headwise_status cache_append(struct attempt *a) {
-    return headwise_cache_append(a->context, a->cache, a->sequence, a->k_given, a->v_given);
+    struct headwise_attention_call call = call_of(a);
+    call.k = a->k_given;
+    call.v = a->v_given;
+    return headwise_cache_append(a->context, a->no_call ? NULL : &call);
 }
 static enum headwise_status cache_truncate(struct attempt *a) {
     return headwise_cache_truncate(a->cache, a->sequence, a->length);
@@ -83,20 +97,29 @@ static enum headwise_status cache_save(struct attempt *a) {
 static enum headwise_status cache_load(struct attempt *a) {
     return headwise_cache_load(a->cache, a->sequence, a->buffer, a->buffer_bytes);
 }
-static enum headwise_status attention_cached(struct attempt *a) {
-    return headwise_attention_cached(a->context, a->y_given, a->q_given, a->cache, a->sequence,
-                                     &a->options);
+static enum headwise_status attention(struct attempt *a) {
+    struct headwise_attention_call call = call_of(a);
+    call.y = a->y_given;
+    call.q = a->q_given;
+    return headwise_attention(a->context, a->no_call ? NULL : &call);
 }
-static enum headwise_status mha_forward_cached(struct attempt *a) {
-    return headwise_mha_forward_cached(a->context, a->mha, a->layer_y_given, a->x_given, a->cache,
-                                       a->sequence, &a->options);
+static enum headwise_status forward(struct attempt *a, bool attend_only) {
+    struct headwise_attention_call call = call_of(a);
+    call.y = a->layer_y_given;
+    call.x = a->x_given;
+    call.attend_only = attend_only;
+    return headwise_mha_forward(a->context, a->mha, a->no_call ? NULL : &call);
 }
-static enum headwise_status mha_append(struct attempt *a) {
-    return headwise_mha_append(a->context, a->mha, a->cache, a->sequence, a->x_given, &a->options);
+static enum headwise_status mha_forward(struct attempt *a) {
+    return forward(a, false);
 }
 static enum headwise_status mha_attend(struct attempt *a) {
-    return headwise_mha_attend(a->context, a->mha, a->layer_y_given, a->x_given, a->cache,
-                               a->sequence, &a->options);
+    return forward(a, true);
+}
+static enum headwise_status mha_append(struct attempt *a) {
+    struct headwise_attention_call call = call_of(a);
+    call.memory = a->x_given;
+    return headwise_mha_append(a->context, a->mha, a->no_call ? NULL : &call);
 }
 
 /* Calls that have the same arguments. */
@@ -159,10 +182,10 @@ static const struct {
     {"cache_copy", cache_copy, COPY},
     {"cache_reorder", cache_reorder, REORDER},
     {"cache_read", cache_read, READ},
-    {"attention_cached", attention_cached, OPERATOR},
-    {"mha_attend", mha_attend, FORWARD},
+    {"attention", attention, OPERATOR},
+    {"mha_forward", mha_attend, FORWARD},
     {"mha_append", mha_append, PROJECT},
-    {"mha_forward_cached", mha_forward_cached, FORWARD},
+    {"mha_forward", mha_forward, FORWARD},
 };
 
 static void make_scene(enum headwise_isa isa) {
@@ -190,7 +213,9 @@ static void make_scene(enum headwise_isa isa) {
     struct headwise_tensor v = call_tensor(HEADWISE_F32, SEQUENCES, HEADS, HELD, VALUE_DIM, NULL);
     call_fill(&rng, &k, 1);
     call_fill(&rng, &v, 1);
-    assert_int_equal(headwise_cache_append(scene.context, scene.cache, 0, &k, &v), HEADWISE_OK);
+    const struct headwise_attention_call rows = {
+        .size = sizeof(rows), .k = &k, .v = &v, .cache = scene.cache};
+    assert_int_equal(headwise_cache_append(scene.context, &rows), HEADWISE_OK);
     scene.before = guard_plain(scene.cache_bytes, 1);
     memcpy(scene.before, scene.cache, scene.cache_bytes);
 }
@@ -226,6 +251,7 @@ static void make_attempt(struct attempt *a) {
         .x = call_tensor(HEADWISE_F32, 2, 1, ROWS, D_MODEL, NULL),
         .layer_y = call_tensor(HEADWISE_F32, 2, 1, ROWS, D_MODEL, NULL),
         .options = {.size = sizeof(a->options), .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT},
+        .call = {.size = sizeof(a->call)},
     };
     assert_int_equal(headwise_cache_saved_bytes(scene.cache, 0, &a->buffer_bytes), HEADWISE_OK);
     a->buffer = guard_alloc(a->buffer_bytes, 0);

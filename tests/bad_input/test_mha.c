@@ -138,9 +138,9 @@ static struct headwise_mha_config valid_config(void) {
     return config;
 }
 
-static void expect_text(const char *name) {
+static void expect_text(const char *begin, const char *name) {
     const char *text = headwise_last_error();
-    if (strncmp(text, "mha: ", 5) != 0 || strchr(text, '\n') != NULL)
+    if (strncmp(text, begin, strlen(begin)) != 0 || strchr(text, '\n') != NULL)
         fail_msg("%s: error text \"%s\"", name, text);
 }
 
@@ -156,7 +156,7 @@ static void wrong_configurations_are_refused(enum headwise_isa isa) {
         if (status != HEADWISE_ERR_INVALID)
             fail_msg("%s: status %s", config_spoils[i].name, headwise_status_name(status));
         assert_ptr_equal(mha, unchanged);
-        expect_text(config_spoils[i].name);
+        expect_text("mha: ", config_spoils[i].name);
     }
     headwise_mha *mha = unchanged;
     assert_int_equal(headwise_mha_create(NULL, context, &valid), HEADWISE_ERR_INVALID);
@@ -170,7 +170,7 @@ struct attempt {
     struct layer_call call;
     headwise_context *context;
     const headwise_mha *mha;
-    const struct headwise_tensor *y, *x, *memory;
+    struct headwise_attention_call arguments, *given;
     struct headwise_tensor past_key, past_value, mask;
     int64_t lengths[2];
 };
@@ -184,13 +184,34 @@ static void null_layer(struct attempt *a) {
     a->mha = NULL;
 }
 static void null_y(struct attempt *a) {
-    a->y = NULL;
+    a->arguments.y = NULL;
 }
 static void null_x(struct attempt *a) {
-    a->x = NULL;
+    a->arguments.x = NULL;
+}
+static void null_call(struct attempt *a) {
+    a->given = NULL;
+}
+static void call_size(struct attempt *a) {
+    a->arguments.size += 8;
+}
+static void q_is_given(struct attempt *a) {
+    a->arguments.q = &a->mask;
+}
+static void k_is_given(struct attempt *a) {
+    a->arguments.k = &a->mask;
+}
+static void v_is_given(struct attempt *a) {
+    a->arguments.v = &a->mask;
+}
+static void attend_without_a_cache(struct attempt *a) {
+    a->arguments.attend_only = true;
+}
+static void n_sequences_alone(struct attempt *a) {
+    a->arguments.n_sequences = 2;
 }
 static void null_memory(struct attempt *a) {
-    a->memory = NULL;
+    a->arguments.memory = NULL;
 } /* d_memory differs */
 static void null_x_data(struct attempt *a) {
     a->call.x.data = NULL;
@@ -244,7 +265,7 @@ static void past_heads(struct attempt *a) {
     a->past_value.size[1] = 4;
 }
 static void past_alone(struct attempt *a) {
-    a->call.options.past_value = NULL;
+    a->arguments.past_value = NULL;
 }
 static void length_too_long(struct attempt *a) {
     a->lengths[1] = 9;
@@ -272,14 +293,43 @@ static const struct {
     const char *name;
     spoil_fn *spoil;
 } forward_spoils[] = {
-    SPOIL(null_context),    SPOIL(null_layer),    SPOIL(null_y),         SPOIL(null_x),
-    SPOIL(null_memory),     SPOIL(null_x_data),   SPOIL(width_of_x),     SPOIL(width_of_y),
-    SPOIL(width_of_memory), SPOIL(heads_of_x),    SPOIL(heads_of_y),     SPOIL(batch_of_y),
-    SPOIL(batch_of_memory), SPOIL(rows_of_y),     SPOIL(type_of_x),      SPOIL(type_of_y),
-    SPOIL(type_of_memory),  SPOIL(negative_rows), SPOIL(column_stride),  SPOIL(broadcast_y),
-    SPOIL(f16_past),        SPOIL(past_heads),    SPOIL(past_alone),     SPOIL(length_too_long),
-    SPOIL(mask_rows),       SPOIL(nan_softcap),   SPOIL(unknown_causal), SPOIL(options_size),
-    SPOIL(probe_size),      SPOIL(probe_stage),
+    SPOIL(null_context),
+    SPOIL(null_layer),
+    SPOIL(null_y),
+    SPOIL(null_x),
+    SPOIL(null_memory),
+    SPOIL(null_x_data),
+    SPOIL(width_of_x),
+    SPOIL(width_of_y),
+    SPOIL(width_of_memory),
+    SPOIL(heads_of_x),
+    SPOIL(heads_of_y),
+    SPOIL(batch_of_y),
+    SPOIL(batch_of_memory),
+    SPOIL(rows_of_y),
+    SPOIL(type_of_x),
+    SPOIL(type_of_y),
+    SPOIL(type_of_memory),
+    SPOIL(negative_rows),
+    SPOIL(column_stride),
+    SPOIL(broadcast_y),
+    SPOIL(f16_past),
+    SPOIL(past_heads),
+    SPOIL(past_alone),
+    SPOIL(length_too_long),
+    SPOIL(mask_rows),
+    SPOIL(nan_softcap),
+    SPOIL(unknown_causal),
+    SPOIL(options_size),
+    SPOIL(probe_size),
+    SPOIL(probe_stage),
+    SPOIL(null_call),
+    SPOIL(call_size),
+    SPOIL(q_is_given),
+    SPOIL(k_is_given),
+    SPOIL(v_is_given),
+    SPOIL(attend_without_a_cache),
+    SPOIL(n_sequences_alone),
 };
 
 static void make_attempt(struct attempt *a, headwise_context *context, const headwise_mha *mha,
@@ -288,9 +338,6 @@ static void make_attempt(struct attempt *a, headwise_context *context, const hea
     a->call = layer_call_make(&rng, config, 2, 3, 5, HEADWISE_F32);
     a->context = context;
     a->mha = mha;
-    a->y = &a->call.y;
-    a->x = &a->call.x;
-    a->memory = &a->call.memory;
     a->past_key = call_tensor(HEADWISE_F32, 2, 2, 3, 6, NULL);
     a->past_value = call_tensor(HEADWISE_F32, 2, 2, 3, 6, NULL);
     a->mask = call_tensor(HEADWISE_F32, 2, 4, 3, 8, NULL);
@@ -298,16 +345,18 @@ static void make_attempt(struct attempt *a, headwise_context *context, const hea
     call_fill(&rng, &a->past_value, 1);
     call_fill(&rng, &a->mask, 1);
     a->lengths[0] = a->lengths[1] = 7;
-    a->call.options.past_key = &a->past_key;
-    a->call.options.past_value = &a->past_value;
-    a->call.options.mask = &a->mask;
-    a->call.options.key_lengths = a->lengths;
+    a->call.given.past_key = &a->past_key;
+    a->call.given.past_value = &a->past_value;
+    a->call.given.mask = &a->mask;
+    a->call.given.key_lengths = a->lengths;
     layer_call_probe(&a->call, HEADWISE_SCORES_MASKED);
-    a->call.options.probe = &a->call.probe;
+    a->call.given.probe = &a->call.probe;
+    a->arguments = layer_call_arguments(&a->call);
+    a->given = &a->arguments;
 }
 
 static enum headwise_status run_attempt(const struct attempt *a) {
-    return headwise_mha_forward(a->context, a->mha, a->y, a->x, a->memory, &a->call.options);
+    return headwise_mha_forward(a->context, a->mha, a->given);
 }
 
 static void expect_refused(struct attempt *a, spoil_fn *spoil, const char *name) {
@@ -317,7 +366,7 @@ static void expect_refused(struct attempt *a, spoil_fn *spoil, const char *name)
     enum headwise_status status = run_attempt(a);
     if (status != HEADWISE_ERR_INVALID)
         fail_msg("%s: status %s", name, headwise_status_name(status));
-    expect_text(name);
+    expect_text("mha_forward: ", name);
     guard_expect_untouched(before.call.y.data, (size_t)2 * 3 * 12 * sizeof(float), name);
     guard_expect_untouched(p->weights, (size_t)2 * 4 * 3 * 8 * sizeof(float), name);
     guard_expect_untouched(p->contributions, (size_t)2 * 4 * 3 * 12 * sizeof(float), name);

@@ -18,8 +18,8 @@ struct attempt {
     struct layer_call layer_call;
     headwise_context *context;
     const headwise_mha *mha;
-    struct headwise_ragged ragged, *given;
     struct headwise_attention_options options;
+    struct headwise_attention_call given; /* what both calls have in common */
     struct headwise_tensor mask, past;
     int64_t lengths[N];
 };
@@ -32,45 +32,55 @@ static void make_attempt(struct attempt *a, headwise_context *context, const hea
     *a = (struct attempt){.context = context, .mha = mha, .config = *config};
     a->operator_call = ragged_make(&rng, shape, HEADWISE_F32, N, lengths, lengths, true);
     a->layer_call = layer_call_make(&rng, config, 1, ROWS, -1, HEADWISE_F32);
-    a->ragged = ragged_sequences(&a->operator_call);
-    a->given = &a->ragged;
     a->mask = call_tensor(HEADWISE_BOOL, 1, 1, 1, 4, NULL);
     a->past = call_tensor(HEADWISE_F32, 1, 1, 2, 4, NULL);
     memcpy(a->lengths, lengths, sizeof(lengths));
-    a->options =
-        (struct headwise_attention_options){.size = sizeof(a->options), .key_lengths = a->lengths};
+    a->options.size = sizeof(a->options);
+    a->given = (struct headwise_attention_call){.size = sizeof(a->given),
+                                                .n_sequences = N,
+                                                .query_starts = a->operator_call.query_starts,
+                                                .key_starts = a->operator_call.key_starts,
+                                                .options = &a->options,
+                                                .key_lengths = a->lengths};
 }
 
 static enum headwise_status run_operator(const struct attempt *a) {
     const struct call *c = &a->operator_call.call;
-    return headwise_attention_ragged(a->context, &c->y, &c->q, &c->k, &c->v, a->given, &a->options);
+    struct headwise_attention_call call = a->given;
+    call.y = &c->y;
+    call.q = &c->q;
+    call.k = &c->k;
+    call.v = &c->v;
+    return headwise_attention(a->context, &call);
 }
 
 static enum headwise_status run_layer(const struct attempt *a) {
-    const struct layer_call *c = &a->layer_call;
-    return headwise_mha_forward_ragged(a->context, a->mha, &c->y, &c->x, NULL, a->given,
-                                       &a->options);
+    struct headwise_attention_call call = a->given;
+    call.y = &a->layer_call.y;
+    call.x = &a->layer_call.x;
+    return headwise_mha_forward(a->context, a->mha, &call);
 }
 
 typedef void spoil_fn(struct attempt *a);
 
-static void null_ragged(struct attempt *a) {
-    a->given = NULL;
+static void cache_sequences(struct attempt *a) {
+    a->given.cache_sequences = a->lengths;
 }
-static void size_0(struct attempt *a) {
-    a->ragged.size = 0;
+static void first_sequence(struct attempt *a) {
+    a->given.first_sequence = 1;
 }
-static void size_of_the_future(struct attempt *a) {
-    a->ragged.size += 8;
+static void starts_of_no_sequences(struct attempt *a) {
+    a->given.query_starts = NULL;
+    a->given.n_sequences = 0;
 }
 static void negative_sequences(struct attempt *a) {
-    a->ragged.n_sequences = -1;
+    a->given.n_sequences = -1;
 }
 static void too_many_sequences(struct attempt *a) {
-    a->ragged.n_sequences = (int64_t)1 << 40;
+    a->given.n_sequences = (int64_t)1 << 40;
 }
 static void null_query_starts(struct attempt *a) {
-    a->ragged.query_starts = NULL;
+    a->given.query_starts = NULL;
 }
 static void decreasing_starts(struct attempt *a) {
     a->operator_call.query_starts[2] = 5;
@@ -92,13 +102,13 @@ static void key_start_beyond_the_rows(struct attempt *a) {
     a->operator_call.key_starts[N] = ROWS + 1;
 }
 static void mask(struct attempt *a) {
-    a->options.mask = &a->mask;
+    a->given.mask = &a->mask;
 }
 static void past_key(struct attempt *a) {
-    a->options.past_key = a->options.past_value = &a->past;
+    a->given.past_key = a->given.past_value = &a->past;
 }
 static void present_key(struct attempt *a) {
-    a->options.present_key = &a->past;
+    a->given.present_key = &a->past;
 }
 static void key_length_of_the_sequence(struct attempt *a) {
     a->lengths[2] = 4; /* 9 rows of k, but 3 keys */
@@ -119,9 +129,9 @@ static const struct {
     spoil_fn *spoil;
     const char *text; /* part of the line */
 } cases_of_both[] = {
-    SPOIL(null_ragged, "ragged is NULL"),
-    SPOIL(size_0, "ragged: size is 0"),
-    SPOIL(size_of_the_future, "ragged: size is"),
+    SPOIL(cache_sequences, "cache_sequences is given, expected NULL"),
+    SPOIL(first_sequence, "first_sequence is 1, expected 0"),
+    SPOIL(starts_of_no_sequences, "query_starts is NULL"),
     SPOIL(negative_sequences, "n_sequences is -1, expected 0 to 2147483647"),
     SPOIL(too_many_sequences, "n_sequences is 1099511627776"),
     SPOIL(null_query_starts, "query_starts is NULL"),
@@ -185,9 +195,10 @@ static void one_wrong_argument(enum headwise_isa isa) {
         struct attempt a;
         make_attempt(&a, bench.context, bench.mha, &bench.config);
         cases_of_both[i].spoil(&a);
-        expect_refused(run_operator(&a), "attention_ragged: ", cases_of_both[i].text,
+        expect_refused(run_operator(&a), "attention: ", cases_of_both[i].text,
                        cases_of_both[i].name);
-        expect_refused(run_layer(&a), "mha_ragged: ", cases_of_both[i].text, cases_of_both[i].name);
+        expect_refused(run_layer(&a), "mha_forward: ", cases_of_both[i].text,
+                       cases_of_both[i].name);
         expect_untouched(&a);
         end_bench(&bench);
     }
@@ -209,25 +220,24 @@ static void what_only_one_of_them_refuses(enum headwise_isa isa) {
     const int64_t positions[ROWS] = {0, 1, 2, 0, 1, 3};
     make_attempt(&a, bench.context, bench.mha, &bench.config);
     expect_refused(run_layer(&a),
-                   "mha_ragged: ", "sequence 0: rows stand at positions 0 to 3, expected 0 to 2",
+                   "mha_forward: ", "sequence 0: rows stand at positions 0 to 3, expected 0 to 2",
                    "short table");
-    a.options.positions = positions;
-    expect_refused(run_layer(&a), "mha_ragged: ", "positions[0][5] is 3", "position");
-    expect_refused(run_operator(&a), "attention_ragged: ", "positions are for layers", "positions");
-    a.options.positions = NULL;
+    a.given.positions = positions;
+    expect_refused(run_layer(&a), "mha_forward: ", "positions[0][5] is 3", "position");
+    expect_refused(run_operator(&a), "attention: ", "positions are for layers", "positions");
+    a.given.positions = NULL;
     a.operator_call.key_starts[N]--;
     expect_refused(run_layer(&a),
-                   "mha_ragged: ", "key_starts[3] is 8, expected 9 as in query_starts",
+                   "mha_forward: ", "key_starts[3] is 8, expected 9 as in query_starts",
                    "other keys");
     a.operator_call.key_starts[N]++;
     a.layer_call.x.size[0] = 2;
-    expect_refused(run_layer(&a), "mha_ragged: ", "x has size 2 on its batch axis", "batch of x");
+    expect_refused(run_layer(&a), "mha_forward: ", "x has size 2 on its batch axis", "batch of x");
     a.operator_call.call.q.size[0] = 2;
-    expect_refused(run_operator(&a), "attention_ragged: ", "q has size 2 on its batch axis",
-                   "batch of q");
+    expect_refused(run_operator(&a), "attention: ", "q has size 2 on its batch axis", "batch of q");
     a.operator_call.call.q.size[0] = 1;
     a.context = NULL;
-    expect_refused(run_operator(&a), "attention_ragged: ", "context is NULL", "context");
+    expect_refused(run_operator(&a), "attention: ", "context is NULL", "context");
     expect_untouched(&a);
     end_bench(&bench);
 }
@@ -240,11 +250,16 @@ static void too_many_pairs(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     struct headwise_tensor q = headwise_tensor_bhrc(one, HEADWISE_F32, 1, heads, rows, 1), k = q;
     struct headwise_tensor y = q;
-    struct headwise_ragged ragged = {
-        .size = sizeof(ragged), .n_sequences = 1, .query_starts = starts};
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &y,
+                                                 .q = &q,
+                                                 .k = &k,
+                                                 .v = &k,
+                                                 .n_sequences = 1,
+                                                 .query_starts = starts};
     q.stride[1] = q.stride[2] = k.stride[1] = k.stride[2] = 0;
-    expect_refused(headwise_attention_ragged(context, &y, &q, &k, &k, &ragged, NULL),
-                   "attention_ragged: ", "the number of scores overflows", "pairs");
+    expect_refused(headwise_attention(context, &call),
+                   "attention: ", "the number of scores overflows", "pairs");
     headwise_context_destroy(context);
 }
 

@@ -13,7 +13,7 @@ enum { N = 3, SEQUENCES = 4, HELD = 5, CAPACITY = 256, D = 8, ROWS = 2 + 4 + 0 +
 static const int32_t starts[N + 1] = {2, 6, 6, 9};
 static const int64_t numbers[N] = {3, 0, 1};
 
-/* Valid calls of all four functions; each case spoils one thing in them. */
+/* Valid calls of all four kinds; each case spoils one thing in them. */
 struct attempt {
     headwise_context *context;
     const headwise_mha *mha;
@@ -21,8 +21,8 @@ struct attempt {
     struct headwise_tensor q, k, v, y, x, layer_y;
     int32_t starts[N + 1], key_starts[N + 1];
     int64_t numbers[N];
-    struct headwise_ragged ragged, *given;
     struct headwise_attention_options options;
+    struct headwise_attention_call given; /* what all of them have in common */
     struct headwise_tensor mask;
     int64_t lengths[N];
 };
@@ -30,18 +30,22 @@ struct attempt {
 enum { APPEND = 1, ATTENTION = 2, FORWARD = 4, ATTEND = 8, ALL = 15, LAYER = FORWARD | ATTEND };
 
 static enum headwise_status run(struct attempt *a, int kind) {
+    struct headwise_attention_call call = a->given;
+    call.cache = a->cache;
     switch (kind) {
     case APPEND:
-        return headwise_cache_append_ragged(a->context, a->cache, &a->k, &a->v, a->given);
+        call.k = &a->k;
+        call.v = &a->v;
+        return headwise_cache_append(a->context, &call);
     case ATTENTION:
-        return headwise_attention_ragged_cached(a->context, &a->y, &a->q, a->cache, a->given,
-                                                &a->options);
-    case FORWARD:
-        return headwise_mha_forward_ragged_cached(a->context, a->mha, &a->layer_y, &a->x, a->cache,
-                                                  a->given, &a->options);
+        call.y = &a->y;
+        call.q = &a->q;
+        return headwise_attention(a->context, &call);
     default:
-        return headwise_mha_attend_ragged_cached(a->context, a->mha, &a->layer_y, &a->x, a->cache,
-                                                 a->given, &a->options);
+        call.y = &a->layer_y;
+        call.x = &a->x;
+        call.attend_only = kind == ATTEND;
+        return headwise_mha_forward(a->context, a->mha, &call);
     }
 }
 
@@ -57,7 +61,7 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
         .y = call_tensor(HEADWISE_F32, 1, 2, ROWS, 4, NULL),
         .x = call_tensor(HEADWISE_F32, 1, 1, ROWS, D, NULL),
         .layer_y = call_tensor(HEADWISE_F32, 1, 1, ROWS, D, NULL),
-        .ragged = {.size = sizeof(a->ragged), .n_sequences = N},
+        .given = {.size = sizeof(a->given), .n_sequences = N},
         .options = {.size = sizeof(a->options)},
         .mask = call_tensor(HEADWISE_BOOL, 1, 1, 1, 4, NULL),
         .lengths = {1, 2, 3},
@@ -70,31 +74,34 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
     memcpy(a->starts, starts, sizeof(starts));
     memcpy(a->key_starts, starts, sizeof(starts));
     memcpy(a->numbers, numbers, sizeof(numbers));
-    a->ragged.query_starts = a->starts;
-    a->ragged.cache_sequences = a->numbers;
-    a->options.key_lengths = a->lengths;
-    a->given = &a->ragged;
+    a->given.query_starts = a->starts;
+    a->given.cache_sequences = a->numbers;
+    a->given.key_lengths = a->lengths;
+    a->given.options = &a->options;
 }
 
 #define SPOILS                                                                                     \
     SPOIL(null_context, ALL, "context is NULL", a->context = NULL)                                 \
-    SPOIL(null_cache, ALL, "cache is NULL", a->cache = NULL)                                       \
+    SPOIL(null_cache, APPEND, "cache is NULL", a->cache = NULL)                                    \
+    SPOIL(no_keys, ATTENTION, "k is NULL", a->cache = NULL)                                        \
+    SPOIL(numbers_alone, FORWARD, "cache_sequences is given, expected NULL", a->cache = NULL)      \
+    SPOIL(attend_alone, ATTEND, "attend_only is set without a cache", a->cache = NULL)             \
     SPOIL(null_layer, LAYER, "the layer is NULL", a->mha = NULL)                                   \
-    SPOIL(null_ragged, ALL, "ragged is NULL", a->given = NULL)                                     \
-    SPOIL(future_size, ALL, "ragged: size is", a->ragged.size += 8)                                \
-    SPOIL(negative_count, ALL, "n_sequences is -1", a->ragged.n_sequences = -1)                    \
-    SPOIL(null_starts, ALL, "query_starts is NULL", a->ragged.query_starts = NULL)                 \
+    SPOIL(first_sequence, ALL, "first_sequence is 1, expected 0", a->given.first_sequence = 1)     \
+    SPOIL(future_size, ALL, "call: size is", a->given.size += 8)                                   \
+    SPOIL(negative_count, ALL, "n_sequences is -1", a->given.n_sequences = -1)                     \
+    SPOIL(null_starts, ALL, "query_starts is NULL", a->given.query_starts = NULL)                  \
     SPOIL(decreasing, ALL, "query_starts[2] is 5, expected 6 to 11", a->starts[2] = 5)             \
     SPOIL(beyond_rows, ALL, "query_starts[3] is 12, expected 6 to 11", a->starts[3] = 12)          \
-    SPOIL(other_keys, ALL, "key_starts[1] is 7, expected 6", a->ragged.key_starts = a->key_starts, \
+    SPOIL(other_keys, ALL, "key_starts[1] is 7, expected 6", a->given.key_starts = a->key_starts,  \
           a->key_starts[1] = 7)                                                                    \
     SPOIL(number_beyond, ALL, "cache_sequences[1] is 4, expected 0 to 3", a->numbers[1] = 4)       \
     SPOIL(number_negative, ALL, "cache_sequences[0] is -1, expected 0 to 3", a->numbers[0] = -1)   \
     SPOIL(number_twice, APPEND | FORWARD, "cache_sequences[2] is 3 as cache_sequences[0]",         \
           a->numbers[2] = 3)                                                                       \
-    SPOIL(a_mask, ALL & ~APPEND, "mask has no ragged shape", a->options.mask = &a->mask)           \
-    SPOIL(a_past, ALL & ~APPEND, "past_key has no ragged", a->options.past_key = &a->k)            \
-    SPOIL(a_present, ALL & ~APPEND, "present_value has", a->options.present_value = &a->v)         \
+    SPOIL(a_mask, ALL & ~APPEND, "mask has no ragged shape", a->given.mask = &a->mask)             \
+    SPOIL(a_past, ALL & ~APPEND, "past_key has no ragged", a->given.past_key = &a->k)              \
+    SPOIL(a_present, ALL & ~APPEND, "present_value has", a->given.present_value = &a->v)           \
     SPOIL(long_length, ATTENTION | ATTEND, "key_lengths[1] is 6, expected 0 to 5",                 \
           a->lengths[1] = 6)                                                                       \
     SPOIL(length_after, FORWARD, "key_lengths[0] is 10, expected 0 to 9", a->lengths[0] = 10)      \
@@ -106,7 +113,7 @@ static void make_attempt(struct attempt *a, headwise_context *context, headwise_
           a->y.size[2] = a->layer_y.size[2] = 10)                                                  \
     SPOIL(nan_scale, ALL & ~APPEND, "scale is nan", a->options.scale_is_set = true,                \
           a->options.scale = NAN)                                                                  \
-    SPOIL(positions, ATTENTION, "positions are for layers", a->options.positions = a->lengths)
+    SPOIL(positions, ATTENTION, "positions are for layers", a->given.positions = a->lengths)
 
 #define SPOIL(name, kinds, text, ...)                                                              \
     static void name(struct attempt *a) {                                                          \
@@ -140,7 +147,9 @@ static headwise_cache *make_cache(headwise_context *context) {
     assert_int_equal(headwise_cache_create(&cache, context, &config), HEADWISE_OK);
     struct headwise_tensor k = call_tensor(HEADWISE_F32, SEQUENCES, 1, HELD, 4, NULL);
     call_fill(&rng, &k, 1);
-    assert_int_equal(headwise_cache_append(context, cache, 0, &k, &k), HEADWISE_OK);
+    const struct headwise_attention_call rows = {
+        .size = sizeof(rows), .k = &k, .v = &k, .cache = cache};
+    assert_int_equal(headwise_cache_append(context, &rows), HEADWISE_OK);
     return cache;
 }
 
@@ -210,9 +219,11 @@ static void a_full_sequence_stops_all(enum headwise_isa isa) {
         struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, 1, CAPACITY - HELD - 2, 4, NULL);
         struct test_rng rng = test_rng_make(254);
         call_fill(&rng, &k, 1);
-        assert_int_equal(headwise_cache_append(context, cache, numbers[2], &k, &k), HEADWISE_OK);
+        const struct headwise_attention_call rows = {
+            .size = sizeof(rows), .k = &k, .v = &k, .cache = cache, .first_sequence = numbers[2]};
+        assert_int_equal(headwise_cache_append(context, &rows), HEADWISE_OK);
         make_attempt(&a, context, mha, cache);
-        a.options.key_lengths = NULL;
+        a.given.key_lengths = NULL;
         assert_int_equal(run(&a, kind), HEADWISE_ERR_FULL);
         assert_non_null(strstr(headwise_last_error(),
                                "sequence 1 holds 254 keys and has room for 2 more, not 3"));
@@ -238,18 +249,18 @@ static void numbers_may_be_left_out(enum headwise_isa isa) {
     int32_t many[SEQUENCES + 2] = {0};
     struct attempt a;
     make_attempt(&a, context, mha, cache);
-    a.ragged.cache_sequences = NULL;
+    a.given.cache_sequences = NULL;
     for (int kind = APPEND; kind <= ATTEND; kind *= 2) {
-        a.options.key_lengths = NULL;
+        a.given.key_lengths = NULL;
         assert_int_equal(run(&a, kind), HEADWISE_OK);
     }
     assert_int_equal(headwise_cache_length(cache, 0), HELD + 2 * 4); /* append and forward */
     assert_int_equal(headwise_cache_length(cache, 2), HELD + 2 * 3);
-    a.ragged.query_starts = many;
-    a.ragged.n_sequences = 0;
+    a.given.query_starts = many;
+    a.given.n_sequences = 0;
     for (int kind = APPEND; kind <= ATTEND; kind *= 2)
         assert_int_equal(run(&a, kind), HEADWISE_OK);
-    a.ragged.n_sequences = SEQUENCES + 1;
+    a.given.n_sequences = SEQUENCES + 1;
     for (int kind = APPEND; kind <= ATTEND; kind *= 2) {
         assert_int_equal(run(&a, kind), HEADWISE_ERR_INVALID);
         assert_non_null(strstr(headwise_last_error(), "n_sequences is 5, but the cache has 4"));

@@ -19,12 +19,12 @@ static void make_call(struct random_call *random, struct test_rng *rng) {
     random->length = test_rng_below(rng, n_keys + 1);
     random->call = (struct headwise_call){
         .options = {.causal = (enum headwise_causal)test_rng_below(rng, 3),
-                    .query_offsets = test_rng_below(rng, 2) ? &random->offset : NULL,
-                    .key_lengths = test_rng_below(rng, 2) ? &random->length : NULL,
                     .window_is_set = test_rng_below(rng, 2),
                     .window_left = test_rng_below(rng, 300) - 1,
                     .window_right = test_rng_below(rng, 40) - 1,
                     .window_first = test_rng_below(rng, 2) ? test_rng_below(rng, 300) : 0},
+        .query_offsets = test_rng_below(rng, 2) ? &random->offset : NULL,
+        .key_lengths = test_rng_below(rng, 2) ? &random->length : NULL,
         .mask_keys = test_rng_below(rng, 4) ? n_keys : test_rng_below(rng, n_keys + 1),
         .batch = 1,
         .n_queries = 1 + test_rng_below(rng, 40),
@@ -36,8 +36,8 @@ static void make_call(struct random_call *random, struct test_rng *rng) {
 /* Position of query i, as the public header has it. */
 static int64_t position_of(const struct random_call *random, int64_t i) {
     const struct headwise_call *call = &random->call;
-    int64_t length = call->options.key_lengths ? random->length : call->n_keys;
-    if (call->options.query_offsets)
+    int64_t length = call->key_lengths ? random->length : call->n_keys;
+    if (call->query_offsets)
         return random->offset + i;
     if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         return length - call->n_queries + i;
@@ -48,7 +48,7 @@ static bool sees(const struct random_call *random, int64_t i, int64_t j) {
     const struct headwise_attention_options *options = &random->call.options;
     int64_t p = position_of(random, i);
     bool there = j < random->call.mask_keys && j < random->call.n_keys &&
-                 !(options->key_lengths && j >= random->length);
+                 !(random->call.key_lengths && j >= random->length);
     bool left = !options->window_is_set || options->window_left < 0 ||
                 j >= p - options->window_left || j < options->window_first;
     bool right =

@@ -69,12 +69,17 @@ static void expect_lengths(const struct scene *scene, int64_t length) {
 static enum headwise_status use(struct scene *scene) {
     struct call *c = &scene->call;
     struct layer_call *l = &scene->layer;
-    enum headwise_status status =
-        headwise_cache_append(scene->context, scene->cache, 0, &c->k, &c->v);
+    const struct headwise_attention_call rows = {
+        .size = sizeof(rows), .k = &c->k, .v = &c->v, .cache = scene->cache};
+    const struct headwise_attention_call attend = {
+        .size = sizeof(attend), .y = &c->y, .q = &c->q, .cache = scene->cache};
+    const struct headwise_attention_call step = {
+        .size = sizeof(step), .y = &l->y, .x = &l->x, .cache = scene->cache};
+    enum headwise_status status = headwise_cache_append(scene->context, &rows);
     expect_lengths(scene, status == HEADWISE_OK ? KEYS : 0);
     if (status != HEADWISE_OK)
         return status;
-    status = headwise_attention_cached(scene->context, &c->y, &c->q, scene->cache, 0, NULL);
+    status = headwise_attention(scene->context, &attend);
     if (status != HEADWISE_OK) {
         guard_expect_untouched(c->y.data, (size_t)2 * 4 * QUERIES * VALUE_DIM * 2, "y");
         return status;
@@ -82,8 +87,7 @@ static enum headwise_status use(struct scene *scene) {
     status = headwise_mha_create(&scene->mha, scene->context, &scene->config);
     if (status != HEADWISE_OK)
         return status;
-    status = headwise_mha_forward_cached(scene->context, scene->mha, &l->y, &l->x, scene->cache, 0,
-                                         NULL);
+    status = headwise_mha_forward(scene->context, scene->mha, &step);
     expect_lengths(scene, status == HEADWISE_OK ? KEYS + ROWS : KEYS);
     if (status != HEADWISE_OK)
         guard_expect_untouched(l->y.data, (size_t)2 * ROWS * 36 * 2, "y of the layer");

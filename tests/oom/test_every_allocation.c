@@ -49,18 +49,12 @@ static void expect_layer_untouched(const struct scene *scene) {
 }
 
 static enum headwise_status attention(headwise_context *context, struct scene *scene) {
-    struct call *c = &scene->operator_call;
-    struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
-    return headwise_attention(context, &c->y, &c->q, &c->k, &c->v, &options);
+    return call_try(context, &scene->operator_call);
 }
 
 static enum headwise_status forward(headwise_context *context, const headwise_mha *mha,
                                     struct scene *scene) {
-    struct layer_call *c = &scene->layer_call;
-    struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
-    return headwise_mha_forward(context, mha, &c->y, &c->x, NULL, &options);
+    return layer_try(context, mha, &scene->layer_call);
 }
 
 /* Runs until something fails. Returns whether everything passed; checks what a failure left. */
@@ -138,7 +132,6 @@ static void impossible_sizes_give_a_status(enum headwise_isa isa) {
     float one[16] = {0}, y[16] = {7};
     headwise_context *context = call_context(isa, 1);
     struct headwise_probe probe = {.size = sizeof(probe)};
-    struct headwise_attention_options options = {.size = sizeof(options), .probe = &probe};
     const int64_t huge = INT64_C(1) << 40;
     /* A key that all of 2^40 rows share: legal, and mean_weights needs scratch for each of them. */
     struct headwise_tensor q = headwise_tensor_bhrc(one, HEADWISE_F32, 1, 1, 1, 8);
@@ -146,7 +139,9 @@ static void impossible_sizes_give_a_status(enum headwise_isa isa) {
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, 1, 8);
     k.stride[2] = v.stride[2] = 0;
     probe.mean_weights = y + 8;
-    enum headwise_status status = headwise_attention(context, &out, &q, &k, &v, &options);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &out, .q = &q, .k = &k, .v = &v, .probe = &probe};
+    enum headwise_status status = headwise_attention(context, &call);
     assert_int_equal(status, HEADWISE_ERR_NO_MEMORY);
     assert_true(y[0] == 7);
     assert_int_equal(headwise_context_reserve(context, SIZE_MAX / 2), HEADWISE_ERR_NO_MEMORY);

@@ -13,14 +13,14 @@ static const int64_t queries[N] = {300, 0, 1}, keys[N] = {300, 4, 2000};
 /* The operator, or a layer with a memory. */
 static enum headwise_status run(headwise_context *context, const headwise_mha *mha,
                                 struct ragged_call *operator_call, struct layer_call *layer) {
-    struct headwise_ragged ragged = ragged_sequences(operator_call);
-    struct call *c = &operator_call->call;
-    if (mha != NULL)
-        return headwise_mha_forward_ragged(context, mha, &layer->y, &layer->x, &layer->memory,
-                                           &ragged, &layer->options);
-    struct headwise_attention_options options = c->options;
-    options.probe = &c->probe;
-    return headwise_attention_ragged(context, &c->y, &c->q, &c->k, &c->v, &ragged, &options);
+    struct headwise_attention_call arguments = ragged_arguments(operator_call);
+    if (mha == NULL)
+        return headwise_attention(context, &arguments);
+    struct layer_call of_layer = *layer;
+    of_layer.given.n_sequences = arguments.n_sequences;
+    of_layer.given.query_starts = arguments.query_starts;
+    of_layer.given.key_starts = arguments.key_starts;
+    return layer_try(context, mha, &of_layer);
 }
 
 static void expect_untouched(const struct ragged_call *ragged, const struct layer_call *layer) {

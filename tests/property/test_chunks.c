@@ -17,7 +17,7 @@ static void expect_chunk(headwise_context *context, const struct call *whole, in
     chunk.q.data = (float *)whole->q.data + first * DIM;
     chunk.q.size[2] = n;
     chunk.y = call_tensor(HEADWISE_F32, 1, HEADS, n, VALUE_DIM, NULL);
-    chunk.options.query_offsets = &offset;
+    chunk.given.query_offsets = &offset;
     call_run_with(context, &chunk);
     for (int64_t h = 0; h < HEADS; h++)
         compare_same_bits((float *)chunk.y.data + h * n * VALUE_DIM,
@@ -33,7 +33,7 @@ static void queries_in_any_chunks(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 2);
     for (int causal = 0; causal < 2; causal++) {
         struct call whole = call_make(&rng, &shape, HEADWISE_F32, 0);
-        whole.options.query_offsets = &offset;
+        whole.given.query_offsets = &offset;
         whole.options.causal = causal ? HEADWISE_CAUSAL_TOP_LEFT : HEADWISE_CAUSAL_NONE;
         whole.options.window_is_set = causal;
         whole.options.window_left = 200;
@@ -54,7 +54,7 @@ static void hidden_keys_in_any_number(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(322);
     for (int64_t length = 1; length <= 700; length += 43) {
         struct call longer = call_make(&rng, &shape, HEADWISE_F32, 0), exact = longer;
-        longer.options.key_lengths = &length;
+        longer.given.key_lengths = &length;
         call_new_outputs(&exact);
         exact.k.size[2] = exact.v.size[2] = exact.shape.keys = length;
         call_run(isa, &longer);

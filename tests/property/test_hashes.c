@@ -120,14 +120,15 @@ static uint64_t hash_call(enum headwise_isa isa, const struct hash_case *c, uint
     call_fill(&rng, &past_value, 1);
     struct headwise_tensor mask = make_mask(&rng, c);
     struct headwise_attention_options *o = &call.options;
+    struct headwise_attention_call *g = &call.given;
     o->causal = c->causal;
     o->softcap = c->softcap;
     o->window_is_set = c->window > 0;
     o->window_left = c->window;
     o->window_right = 3;
-    o->mask = c->mask != 0 ? &mask : NULL;
-    o->past_key = c->past > 0 ? &past_key : NULL;
-    o->past_value = c->past > 0 ? &past_value : NULL;
+    g->mask = c->mask != 0 ? &mask : NULL;
+    g->past_key = c->past > 0 ? &past_key : NULL;
+    g->past_value = c->past > 0 ? &past_value : NULL;
     add_biases(&rng, &call, c->biases);
     call_probe(&call, CALL_ALL, c->stage);
     headwise_context *context = make_context(isa);

@@ -21,7 +21,7 @@ static void weights_of_a_row_sum_to_one(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(301);
     struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
     call_fill(&rng, &call.q, 20);
-    call.options.key_lengths = lengths;
+    call.given.key_lengths = lengths;
     call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     call_probe(&call, CALL_WEIGHTS | CALL_MEAN, HEADWISE_SCORES_MASKED);
     call_run(isa, &call);
@@ -55,7 +55,7 @@ static void the_order_of_keys_does_not_matter(enum headwise_isa isa) {
     call_new_outputs(&mixed);
     call_expect_oracle(isa, &call);
     call_run(isa, &mixed);
-    struct oracle_result *exact = oracle_attention(&call.q, &call.k, &call.v, &call.options);
+    struct oracle_result *exact = call_oracle(&call);
     oracle_expect(exact, &mixed.y, NULL); /* the bound does not depend on the order */
 }
 
@@ -115,7 +115,7 @@ static void a_gate_is_a_factor(enum headwise_isa isa) {
     const struct call_shape shape = {2, 6, 2, 5, 300, 16, 16};
     struct test_rng rng = test_rng_make(305);
     struct call plain = call_make(&rng, &shape, HEADWISE_F32, 0), gated = plain;
-    gated.options.head_gates = gates;
+    gated.given.head_gates = gates;
     call_new_outputs(&gated);
     call_run(isa, &plain);
     call_run(isa, &gated);
@@ -133,7 +133,7 @@ static void a_closed_gate_removes_a_contribution(enum headwise_isa isa) {
     layer_fill_weights(&rng, &config, true);
     struct layer_call all = layer_call_make(&rng, &config, 1, 9, -1, HEADWISE_F32), some = all;
     some.y = call_tensor(HEADWISE_F32, 1, 1, 9, 32, NULL);
-    some.options.head_gates = gates;
+    some.given.head_gates = gates;
     layer_call_probe(&all, HEADWISE_SCORES_MASKED);
     layer_call_probe(&some, HEADWISE_SCORES_MASKED);
     layer_expect_oracle(isa, &all);

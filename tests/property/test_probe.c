@@ -16,7 +16,7 @@ static struct call plain_call(struct test_rng *rng, const struct call_shape *sha
     call.options.window_is_set = variant == 2;
     call.options.window_left = 40;
     call.options.window_right = -1;
-    call.options.head_gates = variant >= 1 ? gates : NULL;
+    call.given.head_gates = variant >= 1 ? gates : NULL;
     return call;
 }
 

@@ -48,14 +48,15 @@ static struct ragged_call random_ragged(struct test_rng *rng) {
 
 static void add_positions(struct test_rng *rng, struct ragged_call *ragged, struct numbers *n) {
     struct headwise_attention_options *o = &ragged->call.options;
+    struct headwise_attention_call *g = &ragged->call.given;
     o->causal = (enum headwise_causal)test_rng_below(rng, 3);
     for (int64_t b = 0; b < ragged->n; b++) {
         int64_t keys = ragged->key_starts[b + 1] - ragged->key_starts[b];
         n->offsets[b] = test_rng_below(rng, keys + 20) - 10;
         n->lengths[b] = test_rng_below(rng, keys + 1);
     }
-    o->query_offsets = chance(rng, 4) ? n->offsets : NULL;
-    o->key_lengths = chance(rng, 3) ? n->lengths : NULL;
+    g->query_offsets = chance(rng, 4) ? n->offsets : NULL;
+    g->key_lengths = chance(rng, 3) ? n->lengths : NULL;
     o->window_is_set = chance(rng, 3);
     o->window_left = test_rng_below(rng, chance(rng, 2) ? 300 : 8) - 1;
     o->window_right = test_rng_below(rng, 8) - 1;
@@ -64,6 +65,7 @@ static void add_positions(struct test_rng *rng, struct ragged_call *ragged, stru
 
 static void add_biases(struct test_rng *rng, struct ragged_call *ragged, struct numbers *n) {
     struct headwise_attention_options *o = &ragged->call.options;
+    struct headwise_attention_call *g = &ragged->call.given;
     test_rng_fill(rng, n->sinks, MOST_HEADS, 10);
     test_rng_fill(rng, n->slopes, MOST_HEADS, 0.5f);
     test_rng_fill(rng, n->bias, TEST_COUNT(n->bias), 4);
@@ -77,15 +79,16 @@ static void add_biases(struct test_rng *rng, struct ragged_call *ragged, struct 
     o->softmax_precision = chance(rng, 5) ? random_type(rng) : HEADWISE_F32;
     o->scale_is_set = chance(rng, 3);
     o->scale = test_rng_float(rng) * 20;
-    o->head_gates = chance(rng, 3) ? n->gates : NULL;
-    o->gate_batch_stride = chance(rng, 2) ? 0 : ragged->call.shape.heads;
+    g->head_gates = chance(rng, 3) ? n->gates : NULL;
+    g->gate_batch_stride = chance(rng, 2) ? 0 : ragged->call.shape.heads;
 }
 
 static int64_t n_cached; /* calls over a cache */
 
 static bool stands_as_over_a_cache(const struct ragged_call *ragged) {
     const struct headwise_attention_options *o = &ragged->call.options;
-    return o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT || o->query_offsets != NULL;
+    const struct headwise_attention_call *g = &ragged->call.given;
+    return o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT || g->query_offsets != NULL;
 }
 
 static void expect_each(const struct ragged_call *ragged, const struct ragged_call *alone) {

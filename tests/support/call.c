@@ -38,7 +38,9 @@ void call_fill(struct test_rng *rng, struct headwise_tensor *t, float scale) {
 
 struct call call_make(struct test_rng *rng, const struct call_shape *s, enum headwise_dtype dtype,
                       size_t shift_bytes) {
-    struct call call = {.shape = *s, .options = {.size = sizeof(call.options)}};
+    struct call call = {.shape = *s,
+                        .options = {.size = sizeof(call.options)},
+                        .given = {.size = sizeof(call.given)}};
     call.q = shifted_tensor(dtype, s->batch, s->heads, s->queries, s->dim, shift_bytes);
     call.k = shifted_tensor(dtype, s->batch, s->kv_heads, s->keys, s->dim, shift_bytes);
     call.v = shifted_tensor(dtype, s->batch, s->kv_heads, s->keys, s->value_dim, shift_bytes);
@@ -63,7 +65,7 @@ struct call call_uniform(const struct call_shape *s) {
 }
 
 int64_t call_keys(const struct call *call) {
-    const struct headwise_tensor *past = call->options.past_key;
+    const struct headwise_tensor *past = call->given.past_key;
     return call->shape.keys + (past != NULL ? past->size[2] : 0);
 }
 
@@ -103,12 +105,25 @@ headwise_context *call_context(enum headwise_isa isa, int n_threads) {
     return context;
 }
 
-void call_run_with(headwise_context *context, struct call *call) {
-    struct headwise_attention_options options = call->options;
+struct headwise_attention_call call_arguments(const struct call *call) {
+    struct headwise_attention_call arguments = call->given;
+    arguments.y = &call->y;
+    arguments.q = &call->q;
+    arguments.k = &call->k;
+    arguments.v = &call->v;
+    arguments.options = &call->options;
     if (call->probe.size != 0)
-        options.probe = &call->probe;
-    enum headwise_status status =
-        headwise_attention(context, &call->y, &call->q, &call->k, &call->v, &options);
+        arguments.probe = &call->probe;
+    return arguments;
+}
+
+enum headwise_status call_try(headwise_context *context, const struct call *call) {
+    struct headwise_attention_call arguments = call_arguments(call);
+    return headwise_attention(context, &arguments);
+}
+
+void call_run_with(headwise_context *context, struct call *call) {
+    enum headwise_status status = call_try(context, call);
     if (status != HEADWISE_OK)
         fail_msg("headwise_attention: %s: %s", headwise_status_name(status), headwise_last_error());
     guard_check();
@@ -120,10 +135,14 @@ void call_run(enum headwise_isa isa, struct call *call) {
     headwise_context_destroy(context);
 }
 
+struct oracle_result *call_oracle(const struct call *call) {
+    struct headwise_attention_call arguments = call_arguments(call);
+    return oracle_attention(&arguments);
+}
+
 void call_expect_oracle(enum headwise_isa isa, struct call *call) {
     call_run(isa, call);
-    struct oracle_result *result = oracle_attention(&call->q, &call->k, &call->v, &call->options);
-    oracle_expect(result, &call->y, call->probe.size != 0 ? &call->probe : NULL);
+    oracle_expect(call_oracle(call), &call->y, call->probe.size != 0 ? &call->probe : NULL);
 }
 
 static void expect_same_floats(const float *got, const float *want, size_t n, const char *what,

@@ -6,17 +6,21 @@
 
 #include "rng.h"
 
+struct oracle_result; /* oracle.h */
+
 struct call_shape {
     int64_t batch, heads, kv_heads, queries, keys, dim, value_dim; /* keys: rows of k */
 };
 
-/* Arguments of headwise_attention(). options.probe is NULL until call_probe(). Copying the struct
- * gives a second call with the same arrays; call_new_outputs() then separates them. */
+/* A call of headwise_attention(). given holds what is given for it alone, beside the members here,
+ * which call_arguments() adds. Copying the struct gives a second call with the same arrays;
+ * call_new_outputs() then separates them. */
 struct call {
     struct call_shape shape;
     struct headwise_tensor q, k, v, y;
     struct headwise_attention_options options;
-    struct headwise_probe probe;
+    struct headwise_attention_call given;
+    struct headwise_probe probe; /* size 0: none */
 };
 
 /* Tensors of one type that end at unreadable pages (or shift_bytes before), q, k, v random in
@@ -55,10 +59,19 @@ int64_t call_keys(const struct call *call);
 /* A context that must be creatable. The caller destroys it. */
 headwise_context *call_context(enum headwise_isa isa, int n_threads);
 
+/* What the library takes: it points into *call. */
+struct headwise_attention_call call_arguments(const struct call *call);
+
+/* Runs the call, whatever comes of it. */
+enum headwise_status call_try(headwise_context *context, const struct call *call);
+
 /* The call must succeed. call_run() uses a context of its own, with one thread: tests/threads shows
  * that their number changes no bit. */
 void call_run_with(headwise_context *context, struct call *call);
 void call_run(enum headwise_isa isa, struct call *call);
+
+/* What the reference gives for the call. */
+struct oracle_result *call_oracle(const struct call *call);
 
 /* Runs, then compares y and the probe with the oracle. */
 void call_expect_oracle(enum headwise_isa isa, struct call *call);

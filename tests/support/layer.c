@@ -52,7 +52,9 @@ struct layer_call layer_call_make(struct test_rng *rng, const struct headwise_mh
                                   int64_t batch, int64_t rows, int64_t memory_rows,
                                   enum headwise_dtype dtype) {
     struct sizes s = sizes_of(config);
-    struct layer_call call = {.config = config, .options = {.size = sizeof(call.options)}};
+    struct layer_call call = {.config = config,
+                              .options = {.size = sizeof(call.options)},
+                              .given = {.size = sizeof(call.given)}};
     call.x = call_tensor(dtype, batch, 1, rows, config->d_model, NULL);
     call.y = call_tensor(dtype, batch, 1, rows, s.d_out, NULL);
     call_fill(rng, &call.x, 1);
@@ -65,7 +67,7 @@ struct layer_call layer_call_make(struct test_rng *rng, const struct headwise_mh
 }
 
 int64_t layer_call_keys(const struct layer_call *call) {
-    const struct headwise_tensor *past = call->options.past_key;
+    const struct headwise_tensor *past = call->given.past_key;
     return (call->has_memory ? call->memory.size[2] : call->x.size[2]) +
            (past != NULL ? past->size[2] : 0);
 }
@@ -93,12 +95,31 @@ headwise_mha *layer_create(headwise_context *context, const struct headwise_mha_
     return mha;
 }
 
-void layer_run_with(headwise_context *context, const headwise_mha *mha, struct layer_call *call) {
-    struct headwise_attention_options options = call->options;
+struct headwise_attention_call layer_call_arguments(const struct layer_call *call) {
+    struct headwise_attention_call arguments = call->given;
+    arguments.y = &call->y;
+    arguments.x = &call->x;
+    arguments.memory = call->has_memory ? &call->memory : NULL;
+    arguments.options = &call->options;
     if (call->probe.size != 0)
-        options.probe = &call->probe;
-    if (headwise_mha_forward(context, mha, &call->y, &call->x,
-                             call->has_memory ? &call->memory : NULL, &options) != HEADWISE_OK)
+        arguments.probe = &call->probe;
+    return arguments;
+}
+
+enum headwise_status layer_try(headwise_context *context, const headwise_mha *mha,
+                               const struct layer_call *call) {
+    struct headwise_attention_call arguments = layer_call_arguments(call);
+    return headwise_mha_forward(context, mha, &arguments);
+}
+
+struct oracle_result *layer_oracle(const struct headwise_mha_config *config,
+                                   const struct layer_call *call) {
+    struct headwise_attention_call arguments = layer_call_arguments(call);
+    return oracle_layer(config, &arguments);
+}
+
+void layer_run_with(headwise_context *context, const headwise_mha *mha, struct layer_call *call) {
+    if (layer_try(context, mha, call) != HEADWISE_OK)
         fail_msg("headwise_mha_forward: %s", headwise_last_error());
     guard_check();
 }
@@ -109,7 +130,6 @@ void layer_expect_oracle(enum headwise_isa isa, struct layer_call *call) {
     layer_run_with(context, mha, call);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
-    struct oracle_result *result = oracle_layer(
-        call->config, &call->x, call->has_memory ? &call->memory : NULL, &call->options);
-    oracle_expect(result, &call->y, call->probe.size != 0 ? &call->probe : NULL);
+    oracle_expect(layer_oracle(call->config, call), &call->y,
+                  call->probe.size != 0 ? &call->probe : NULL);
 }

@@ -170,7 +170,9 @@ static void solve_row(const struct oracle_problem *p, struct oracle_result *r, d
     softmax_row(&w, p->keys, o->sinks != NULL ? o->sinks + h : NULL);
     r->lse[row] = w.lse;
     r->lse_bound[row] = w.lse_bound;
-    double gate = o->head_gates != NULL ? (double)o->head_gates[b * o->gate_batch_stride + h] : 1;
+    double gate = p->call->head_gates != NULL
+                      ? (double)p->call->head_gates[b * p->call->gate_batch_stride + h]
+                      : 1;
     weighted_values(p, &w, kv_row, gate, r->y + row * p->value_dim,
                     r->y_bound + row * p->value_dim);
 }

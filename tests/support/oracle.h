@@ -17,7 +17,8 @@ struct oracle_problem {
     const double *k_error;
     const double *v_error;
     const double *mask;                               /* [B][H][S][T], added, -inf hides; or NULL */
-    const struct headwise_attention_options *options; /* everything else */
+    const struct headwise_attention_options *options; /* everything else: not NULL */
+    const struct headwise_attention_call *call;
 };
 
 /* Values and bounds. stage[0 ... 2] are the scores of probe.h's stages, computed for every key. */
@@ -35,21 +36,17 @@ struct oracle_result {
 /* Everything is allocated by guard_plain() and freed with the test. */
 struct oracle_result *oracle_solve(const struct oracle_problem *problem);
 
-/* The problem of a headwise_attention() call with the same arguments. */
-struct oracle_problem oracle_problem_of(const struct headwise_tensor *q,
-                                        const struct headwise_tensor *k,
-                                        const struct headwise_tensor *v,
-                                        const struct headwise_attention_options *options);
-struct oracle_result *oracle_attention(const struct headwise_tensor *q,
-                                       const struct headwise_tensor *k,
-                                       const struct headwise_tensor *v,
-                                       const struct headwise_attention_options *options);
+/* The problem of a headwise_attention() call over a batch with these q, k and v; outputs are not
+ * looked at. */
+struct oracle_problem oracle_problem_of(const struct headwise_attention_call *call);
+struct oracle_result *oracle_attention(const struct headwise_attention_call *call);
 
-/* A headwise_mha_forward() call of a layer made from config. memory may be NULL. */
+/* A headwise_mha_forward() call over a batch, without a cache, of a layer made from config. */
 struct oracle_result *oracle_layer(const struct headwise_mha_config *config,
-                                   const struct headwise_tensor *x,
-                                   const struct headwise_tensor *memory,
-                                   const struct headwise_attention_options *options);
+                                   const struct headwise_attention_call *call);
+
+/* The options of a call, all zero where it has none. */
+const struct headwise_attention_options *oracle_options(const struct headwise_attention_call *call);
 
 /* Element of a view. */
 double oracle_load(const struct headwise_tensor *t, int64_t b, int64_t h, int64_t r, int64_t c);

@@ -8,7 +8,11 @@
 #include "half.h"
 #include "oracle.h"
 
-static const struct headwise_attention_options no_options = {.size = sizeof(no_options)};
+const struct headwise_attention_options *
+oracle_options(const struct headwise_attention_call *call) {
+    static const struct headwise_attention_options none = {.size = sizeof(none)};
+    return call->options != NULL ? call->options : &none;
+}
 
 double oracle_load(const struct headwise_tensor *t, int64_t b, int64_t h, int64_t r, int64_t c) {
     const int64_t at[4] = {b, h, r, c};
@@ -58,12 +62,9 @@ double *oracle_dense_mask(const struct headwise_tensor *mask, int64_t batch, int
     return out;
 }
 
-struct oracle_problem oracle_problem_of(const struct headwise_tensor *q,
-                                        const struct headwise_tensor *k,
-                                        const struct headwise_tensor *v,
-                                        const struct headwise_attention_options *options) {
-    const struct headwise_attention_options *o = options != NULL ? options : &no_options;
-    int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
+struct oracle_problem oracle_problem_of(const struct headwise_attention_call *call) {
+    const struct headwise_tensor *q = call->q, *k = call->k, *v = call->v;
+    int64_t past = call->past_key != NULL ? call->past_key->size[2] : 0;
     int64_t keys = past + k->size[2];
     struct oracle_problem p = {
         .batch = q->size[0],
@@ -75,20 +76,18 @@ struct oracle_problem oracle_problem_of(const struct headwise_tensor *q,
         .dim = q->size[3],
         .value_dim = v->size[3],
         .q = dense(NULL, q),
-        .k = dense(o->past_key, k),
-        .v = dense(o->past_value, v),
-        .options = o,
+        .k = dense(call->past_key, k),
+        .v = dense(call->past_value, v),
+        .options = oracle_options(call),
+        .call = call,
     };
-    if (o->mask != NULL)
-        p.mask = oracle_dense_mask(o->mask, p.batch, p.heads, p.queries, p.keys);
+    if (call->mask != NULL)
+        p.mask = oracle_dense_mask(call->mask, p.batch, p.heads, p.queries, p.keys);
     return p;
 }
 
-struct oracle_result *oracle_attention(const struct headwise_tensor *q,
-                                       const struct headwise_tensor *k,
-                                       const struct headwise_tensor *v,
-                                       const struct headwise_attention_options *options) {
-    struct oracle_problem problem = oracle_problem_of(q, k, v, options);
+struct oracle_result *oracle_attention(const struct headwise_attention_call *call) {
+    struct oracle_problem problem = oracle_problem_of(call);
     return oracle_solve(&problem);
 }
 

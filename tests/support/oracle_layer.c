@@ -80,14 +80,14 @@ struct head_rows {
 
 /* Norm and rotation of the rows; positions not given begin at first_position. */
 static void change_heads(const struct headwise_mha_config *c,
-                         const struct headwise_attention_options *o, int64_t first_position,
+                         const struct headwise_attention_call *call, int64_t first_position,
                          const struct head_rows *p) {
     for (int64_t b = 0; b < p->batch; b++)
         for (int64_t h = 0; h < p->heads; h++)
             for (int64_t r = 0; r < p->rows; r++) {
                 int64_t row = (b * p->heads + h) * (p->n_past + p->rows) + p->n_past + r;
                 int64_t position =
-                    o->positions != NULL ? o->positions[b * p->rows + r] : first_position + r;
+                    call->positions != NULL ? call->positions[b * p->rows + r] : first_position + r;
                 double *value = p->f.value + row * p->dim, *bound = p->f.bound + row * p->dim;
                 oracle_norm_head(c, p->weight, p->bias, value, bound, p->dim);
                 oracle_rotate_head(c, position, value, bound);
@@ -157,23 +157,19 @@ static struct head_rows head_rows(struct field f, const float *weight, const flo
 }
 
 struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
-                                   const struct headwise_tensor *x,
-                                   const struct headwise_tensor *memory,
-                                   const struct headwise_attention_options *options) {
-    static const struct headwise_attention_options none = {.size = sizeof(none)};
-    const struct headwise_attention_options *o = options != NULL ? options : &none;
-    const struct headwise_tensor *m = memory != NULL ? memory : x;
+                                   const struct headwise_attention_call *call) {
+    const struct headwise_tensor *x = call->x, *m = call->memory != NULL ? call->memory : x;
     int64_t kv_heads = c->n_kv_heads != 0 ? c->n_kv_heads : c->n_heads;
     int64_t dim = c->head_dim != 0 ? c->head_dim : c->d_model / c->n_heads;
     int64_t value_dim = c->value_dim != 0 ? c->value_dim : dim;
     struct field q = project(c, x, c->w_q, c->b_q, c->n_heads, dim, NULL);
-    struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, o->past_key);
-    struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, o->past_value);
-    int64_t past = o->past_key != NULL ? o->past_key->size[2] : 0;
+    struct field k = project(c, m, c->w_k, c->b_k, kv_heads, dim, call->past_key);
+    struct field v = project(c, m, c->w_v, c->b_v, kv_heads, value_dim, call->past_value);
+    int64_t past = call->past_key != NULL ? call->past_key->size[2] : 0;
     struct head_rows queries = head_rows(q, c->q_norm, c->q_norm_bias, x, c->n_heads, 0, dim);
     struct head_rows keys = head_rows(k, c->k_norm, c->k_norm_bias, m, kv_heads, past, dim);
-    change_heads(c, o, past, &queries);
-    change_heads(c, o, past, &keys);
+    change_heads(c, call, past, &queries);
+    change_heads(c, call, past, &keys);
     struct oracle_problem p = {
         .batch = x->size[0],
         .heads = c->n_heads,
@@ -189,10 +185,11 @@ struct oracle_result *oracle_layer(const struct headwise_mha_config *c,
         .q_error = q.bound,
         .k_error = k.bound,
         .v_error = v.bound,
-        .options = o,
+        .options = oracle_options(call),
+        .call = call,
     };
-    if (o->mask != NULL)
-        p.mask = oracle_dense_mask(o->mask, p.batch, p.heads, p.queries, p.keys);
+    if (call->mask != NULL)
+        p.mask = oracle_dense_mask(call->mask, p.batch, p.heads, p.queries, p.keys);
     struct oracle_result *r = oracle_solve(&p);
     r->out_dim = c->d_out != 0 ? c->d_out : c->d_model;
     project_out(c, r);

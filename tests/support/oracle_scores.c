@@ -8,12 +8,12 @@
 
 bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64_t j) {
     const struct headwise_attention_options *o = p->options;
-    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
+    int64_t length = p->call->key_lengths != NULL ? p->call->key_lengths[b] : p->keys;
     __int128 offset = p->past;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         offset = (__int128)length - p->queries;
-    if (o->query_offsets != NULL)
-        offset = o->query_offsets[b];
+    if (p->call->query_offsets != NULL)
+        offset = p->call->query_offsets[b];
     __int128 position = i + offset;
     if (j >= length)
         return false;
@@ -29,12 +29,12 @@ bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64
 
 static double query_position(const struct oracle_problem *p, int64_t b, int64_t i) {
     const struct headwise_attention_options *o = p->options;
-    int64_t length = o->key_lengths != NULL ? o->key_lengths[b] : p->keys;
+    int64_t length = p->call->key_lengths != NULL ? p->call->key_lengths[b] : p->keys;
     double offset = (double)p->past;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
         offset = (double)(length - p->queries);
-    if (o->query_offsets != NULL)
-        offset = (double)o->query_offsets[b];
+    if (p->call->query_offsets != NULL)
+        offset = (double)p->call->query_offsets[b];
     return (double)i + offset;
 }
 

@@ -40,6 +40,7 @@ struct ragged_call ragged_make(struct test_rng *rng, struct call_shape shape,
                                enum headwise_dtype dtype, int64_t n, const int64_t *queries,
                                const int64_t *keys, bool packed) {
     struct ragged_call ragged = {.call.options.size = sizeof(struct headwise_attention_options),
+                                 .call.given.size = sizeof(struct headwise_attention_call),
                                  .n = n};
     fill_starts(ragged.query_starts, n, queries);
     fill_starts(ragged.key_starts, n, keys);
@@ -113,29 +114,24 @@ void ragged_new_outputs(struct ragged_call *ragged) {
                      ragged->call.probe.score_stage);
 }
 
-struct headwise_ragged ragged_sequences(const struct ragged_call *ragged) {
-    return (struct headwise_ragged){.size = sizeof(struct headwise_ragged),
-                                    .n_sequences = ragged->n,
-                                    .query_starts = ragged->query_starts,
-                                    .key_starts = ragged->key_starts};
+/* The call without its starts. */
+static struct headwise_attention_call arguments_of(struct ragged_call *ragged) {
+    ragged->call.probe.statistics = ragged->statistics.size != 0 ? &ragged->statistics : NULL;
+    return call_arguments(&ragged->call);
 }
 
-/* The options with the probe that the call has. */
-static struct headwise_attention_options options_of(struct ragged_call *ragged) {
-    struct headwise_attention_options options = ragged->call.options;
-    ragged->call.probe.statistics = ragged->statistics.size != 0 ? &ragged->statistics : NULL;
-    if (ragged->call.probe.size != 0)
-        options.probe = &ragged->call.probe;
-    return options;
+struct headwise_attention_call ragged_arguments(struct ragged_call *ragged) {
+    struct headwise_attention_call arguments = arguments_of(ragged);
+    arguments.n_sequences = ragged->n;
+    arguments.query_starts = ragged->query_starts;
+    arguments.key_starts = ragged->key_starts;
+    return arguments;
 }
 
 void ragged_run_with(headwise_context *context, struct ragged_call *ragged) {
-    struct call *c = &ragged->call;
-    struct headwise_ragged sequences = ragged_sequences(ragged);
-    struct headwise_attention_options options = options_of(ragged);
-    if (headwise_attention_ragged(context, &c->y, &c->q, &c->k, &c->v, &sequences, &options) !=
-        HEADWISE_OK)
-        fail_msg("headwise_attention_ragged: %s", headwise_last_error());
+    struct headwise_attention_call arguments = ragged_arguments(ragged);
+    if (headwise_attention(context, &arguments) != HEADWISE_OK)
+        fail_msg("headwise_attention: %s", headwise_last_error());
     guard_check();
 }
 
@@ -153,19 +149,24 @@ static headwise_cache *cache_for(headwise_context *context, const struct ragged_
 }
 
 void ragged_run_cached(headwise_context *context, struct ragged_call *ragged) {
-    struct call *c = &ragged->call;
     headwise_cache *cache = cache_for(context, ragged);
     int64_t numbers[RAGGED_MOST];
     for (int64_t b = 0; b < ragged->n; b++)
         numbers[b] = ragged->n - b;
-    struct headwise_ragged sequences = ragged_sequences(ragged), rows = sequences;
-    struct headwise_attention_options options = options_of(ragged);
-    sequences.cache_sequences = rows.cache_sequences = numbers;
-    sequences.key_starts = NULL;
-    rows.query_starts = rows.key_starts;
-    if (headwise_cache_append_ragged(context, cache, &c->k, &c->v, &rows) != HEADWISE_OK ||
-        headwise_attention_ragged_cached(context, &c->y, &c->q, cache, &sequences, &options) !=
-            HEADWISE_OK)
+    struct headwise_attention_call arguments = ragged_arguments(ragged);
+    struct headwise_attention_call rows = {.size = sizeof(rows),
+                                           .k = arguments.k,
+                                           .v = arguments.v,
+                                           .cache = cache,
+                                           .n_sequences = ragged->n,
+                                           .query_starts = ragged->key_starts,
+                                           .cache_sequences = numbers};
+    arguments.k = arguments.v = NULL;
+    arguments.cache = cache;
+    arguments.key_starts = NULL;
+    arguments.cache_sequences = numbers;
+    if (headwise_cache_append(context, &rows) != HEADWISE_OK ||
+        headwise_attention(context, &arguments) != HEADWISE_OK)
         fail_msg("ragged over a cache: %s", headwise_last_error());
     guard_check();
     headwise_cache_destroy(cache);
@@ -182,7 +183,7 @@ struct headwise_tensor ragged_rows(const struct headwise_tensor *t, const int32_
 struct ragged_call ragged_alone(const struct ragged_call *ragged, int64_t b) {
     struct ragged_call alone = *ragged;
     struct call *call = &alone.call;
-    struct headwise_attention_options *o = &call->options;
+    struct headwise_attention_call *g = &call->given;
     alone.n = 1;
     call->q = ragged_rows(&call->q, ragged->query_starts, b);
     call->k = ragged_rows(&call->k, ragged->key_starts, b);
@@ -192,17 +193,16 @@ struct ragged_call ragged_alone(const struct ragged_call *ragged, int64_t b) {
     alone.query_starts[0] = alone.key_starts[0] = 0;
     alone.query_starts[1] = (int32_t)call->q.size[2];
     alone.key_starts[1] = (int32_t)call->k.size[2];
-    o->query_offsets = o->query_offsets != NULL ? o->query_offsets + b : NULL;
-    o->key_lengths = o->key_lengths != NULL ? o->key_lengths + b : NULL;
-    o->head_gates = o->head_gates != NULL ? o->head_gates + b * o->gate_batch_stride : NULL;
+    g->query_offsets = g->query_offsets != NULL ? g->query_offsets + b : NULL;
+    g->key_lengths = g->key_lengths != NULL ? g->key_lengths + b : NULL;
+    g->head_gates = g->head_gates != NULL ? g->head_gates + b * g->gate_batch_stride : NULL;
     ragged_new_outputs(&alone);
     return alone;
 }
 
 void ragged_run_alone(headwise_context *context, struct ragged_call *alone) {
-    struct call *c = &alone->call;
-    struct headwise_attention_options options = options_of(alone);
-    if (headwise_attention(context, &c->y, &c->q, &c->k, &c->v, &options) != HEADWISE_OK)
+    struct headwise_attention_call arguments = arguments_of(alone);
+    if (headwise_attention(context, &arguments) != HEADWISE_OK)
         fail_msg("headwise_attention: %s", headwise_last_error());
     guard_check();
 }

@@ -28,8 +28,8 @@ void ragged_probe(struct ragged_call *ragged, unsigned wants, bool statistics,
 /* y and the outputs that the call already has, anew. */
 void ragged_new_outputs(struct ragged_call *ragged);
 
-/* The struct that the library takes. */
-struct headwise_ragged ragged_sequences(const struct ragged_call *ragged);
+/* What the library takes: it points into *ragged. */
+struct headwise_attention_call ragged_arguments(struct ragged_call *ragged);
 
 /* The call must succeed. */
 void ragged_run_with(headwise_context *context, struct ragged_call *ragged);
@@ -42,7 +42,7 @@ void ragged_run_cached(headwise_context *context, struct ragged_call *ragged);
 /* Sequence b alone: views of its inputs, outputs of its own. */
 struct ragged_call ragged_alone(const struct ragged_call *ragged, int64_t b);
 
-/* Runs what ragged_alone() gave by headwise_attention(). */
+/* Runs what ragged_alone() gave as a batch of one entry. */
 void ragged_run_alone(headwise_context *context, struct ragged_call *alone);
 
 /* Every output of sequence b has the bits of the sequence alone. */

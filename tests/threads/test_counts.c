@@ -67,7 +67,7 @@ static void one_query_long_keys(enum headwise_isa isa) {
                 struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
                 int64_t length = keys[k] - 200;
                 call.options.causal = causal ? HEADWISE_CAUSAL_BOTTOM_RIGHT : HEADWISE_CAUSAL_NONE;
-                call.options.key_lengths = causal ? &length : NULL;
+                call.given.key_lengths = causal ? &length : NULL;
                 if (h % 2 == 1)
                     call_probe(&call, CALL_ALL, HEADWISE_SCORES_WEIGHTS);
                 expect_same_for_counts(isa, &call);
@@ -84,7 +84,7 @@ static void few_queries_far_in_a_window(enum headwise_isa isa) {
         const struct call_shape shape = {1, 3, 1, 1 + i % 2 * 2, 4097, 64, 48};
         struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
         call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
-        call.options.query_offsets = &positions[p];
+        call.given.query_offsets = &positions[p];
         call.options.window_is_set = true;
         call.options.window_left = lefts[(p + f) % 3];
         call.options.window_first = firsts[f];

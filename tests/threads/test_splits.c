@@ -13,11 +13,11 @@ static struct headwise_call decode(const int64_t *position, int64_t heads, int64
                                    int64_t first) {
     return (struct headwise_call){
         .options = {.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT,
-                    .query_offsets = position,
                     .window_is_set = true,
                     .window_left = left,
                     .window_right = -1,
                     .window_first = first},
+        .query_offsets = position,
         .mask_keys = KEYS,
         .batch = 1,
         .n_heads = heads,

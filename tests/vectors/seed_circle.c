@@ -17,13 +17,20 @@ static int64_t *point(enum headwise_isa isa, const float *a, const float *b, int
     const struct headwise_statistics statistics = {.size = sizeof(statistics),
                                                    .strongest = strongest};
     const struct headwise_probe probe = {.size = sizeof(probe), .statistics = &statistics};
-    const struct headwise_attention_options call = {
-        .size = sizeof(call), .scale_is_set = true, .scale = 1, .probe = &probe};
+    const struct headwise_attention_options one = {
+        .size = sizeof(one), .scale_is_set = true, .scale = 1};
     struct headwise_tensor q = headwise_tensor_bhrc(a, HEADWISE_F32, 1, 1, n, k);
     struct headwise_tensor key = headwise_tensor_bhrc(keys, HEADWISE_F32, 1, 1, n, k);
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, n, k);
     headwise_context *context = seed_context(isa);
-    assert_int_equal(headwise_attention(context, &out, &q, &key, &key, &call), HEADWISE_OK);
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &out,
+                                                 .q = &q,
+                                                 .k = &key,
+                                                 .v = &key,
+                                                 .options = &one,
+                                                 .probe = &probe};
+    assert_int_equal(headwise_attention(context, &call), HEADWISE_OK);
     headwise_context_destroy(context);
     guard_check();
     return strongest;

@@ -33,8 +33,9 @@ static void expect_correlation(headwise_context *context, const headwise_mha *mh
     struct headwise_tensor x = headwise_tensor_brhc(s->x, HEADWISE_F32, 1, n, 1, s->config.d_model);
     struct headwise_tensor q = headwise_tensor_bhrc(queries, HEADWISE_F32, 1, heads, n, dim);
     struct headwise_tensor k = headwise_tensor_bhrc(keys, HEADWISE_F32, 1, heads, n, dim);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, NULL, &x, NULL, NULL), HEADWISE_OK);
-    assert_int_equal(headwise_map_correlation(context, got, &q, &k, NULL), HEADWISE_OK);
+    const struct headwise_attention_call call = {.size = sizeof(call), .q = &q, .k = &k, .x = &x};
+    assert_int_equal(headwise_mha_project(context, mha, &call), HEADWISE_OK);
+    assert_int_equal(headwise_map_correlation(context, got, &call), HEADWISE_OK);
     double change = SEED_BOUND * sqrt((double)(n * (n - 1)));
     for (int64_t i = 0; i < heads * heads; i++) {
         double g = centred_norm(maps + i / heads * n * n, n);

@@ -80,13 +80,13 @@ void seed_forward(headwise_context *context, const headwise_mha *mha, struct see
         .head_outputs = guard_floats(rows * (size_t)s->config.value_dim),
         .contributions = guard_floats(rows * (size_t)s->config.d_out),
     };
-    struct headwise_attention_options call = {
-        .size = sizeof(call), .head_gates = s->gates, .probe = &s->probe};
     struct headwise_tensor x =
         headwise_tensor_brhc(s->x, HEADWISE_F32, s->batch, s->rows, 1, s->config.d_model);
     struct headwise_tensor y =
         headwise_tensor_brhc(s->y, HEADWISE_F32, s->batch, s->rows, 1, s->config.d_out);
-    if (headwise_mha_forward(context, mha, &y, &x, NULL, &call) != HEADWISE_OK)
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &y, .x = &x, .head_gates = s->gates, .probe = &s->probe};
+    if (headwise_mha_forward(context, mha, &call) != HEADWISE_OK)
         fail_msg("%s", headwise_last_error());
     guard_check();
 }
@@ -115,9 +115,9 @@ void seed_run_logits(enum headwise_isa isa, const float *logits, int64_t n, floa
     struct headwise_tensor mask = headwise_tensor_bhrc(logits, HEADWISE_F32, 1, 1, n, n);
     struct headwise_tensor q = headwise_tensor_bhrc(zeros, HEADWISE_F32, 1, 1, n, 1);
     struct headwise_tensor y = headwise_tensor_bhrc(out, HEADWISE_F32, 1, 1, n, 1);
-    const struct headwise_attention_options call = {
-        .size = sizeof(call), .mask = &mask, .probe = &probe};
-    assert_int_equal(headwise_attention(context, &y, &q, &q, &q, &call), HEADWISE_OK);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &y, .q = &q, .k = &q, .v = &q, .mask = &mask, .probe = &probe};
+    assert_int_equal(headwise_attention(context, &call), HEADWISE_OK);
     headwise_context_destroy(context);
     guard_check();
 }

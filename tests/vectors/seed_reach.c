@@ -45,10 +45,15 @@ static float *attend(headwise_context *context, float *mask, float *values, floa
     struct headwise_tensor q = headwise_tensor_bhrc(zeros, HEADWISE_F32, 1, 1, TOKENS, DIM);
     struct headwise_tensor v = headwise_tensor_bhrc(values, HEADWISE_F32, 1, 1, TOKENS, DIM);
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, TOKENS, DIM);
-    const struct headwise_attention_options call = {
-        .size = sizeof(call), .mask = &logits, .probe = &probe};
-    assert_int_equal(headwise_attention(context, &out, &q, &q, &v, &call), HEADWISE_OK);
-    *exact = oracle_attention(&q, &q, &v, &call);
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &out,
+                                                 .q = &q,
+                                                 .k = &q,
+                                                 .v = &v,
+                                                 .mask = &logits,
+                                                 .probe = &probe};
+    assert_int_equal(headwise_attention(context, &call), HEADWISE_OK);
+    *exact = oracle_attention(&call);
     oracle_expect(*exact, &out, &probe);
     *change = norm((*exact)->y_bound, TOKENS * DIM);
     return y;
@@ -128,10 +133,11 @@ static void run_fixed_w_o(enum headwise_isa isa, const headwise_safetensors *fil
     headwise_context *context = seed_context(isa);
     headwise_mha *mha = NULL;
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
-    assert_int_equal(headwise_mha_forward(context, mha, &out, &x, NULL, NULL), HEADWISE_OK);
+    const struct headwise_attention_call call = {.size = sizeof(call), .y = &out, .x = &x};
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
-    struct oracle_result *exact = oracle_layer(&config, &x, NULL, NULL);
+    struct oracle_result *exact = oracle_layer(&config, &call);
     double change = norm(exact->out_bound, TOKENS * WIDTH) / norm(exact->out, TOKENS * WIDTH);
     for (int t = -1; t < TARGETS; t++) {
         const float *from = t < 0 ? y : targets + t * TOKENS * WIDTH;
@@ -193,7 +199,8 @@ void seed_run_mixtures(enum headwise_isa isa, const headwise_safetensors *file) 
         headwise_tensor_bhrc(values, HEADWISE_F32, SEQUENCES, 1, LENGTH, PARTS);
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, SEQUENCES, 1, LENGTH, PARTS);
     struct headwise_tensor logits = headwise_tensor_bhrc(mask, HEADWISE_F32, 1, 1, LENGTH, LENGTH);
-    const struct headwise_attention_options call = {.size = sizeof(call), .mask = &logits};
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &out, .q = &q, .k = &q, .v = &v, .mask = &logits};
     for (int step = 0; step < STEPS; step++) {
         double rounded = 0;
         for (int i = 0; i < LENGTH * LENGTH; i++) {
@@ -205,8 +212,8 @@ void seed_run_mixtures(enum headwise_isa isa, const headwise_safetensors *file) 
             if (weight > 0)
                 rounded = larger(rounded, bound_rounding(HEADWISE_F32, log(weight)));
         }
-        assert_int_equal(headwise_attention(context, &out, &q, &q, &v, &call), HEADWISE_OK);
-        struct oracle_result *exact = oracle_attention(&q, &q, &v, &call);
+        assert_int_equal(headwise_attention(context, &call), HEADWISE_OK);
+        struct oracle_result *exact = oracle_attention(&call);
         oracle_expect(exact, &out, NULL);
         double change = norm(exact->y_bound, ROWS * PARTS) +
                         2.1 * rounded * norm(exact->y, ROWS * PARTS) * sqrt(2);

@@ -47,16 +47,17 @@ static void expect_counts(headwise_context *context, const int64_t *row) {
                                                .w_v = zeros,
                                                .w_o = zeros};
     const struct headwise_probe probe = {.size = sizeof(probe), .weights = weights};
-    const struct headwise_attention_options call = {.size = sizeof(call), .probe = &probe};
     struct headwise_tensor in = headwise_tensor_brhc(x, HEADWISE_F32, 1, n, 1, d);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, n, 1, d);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &out, .x = &in, .probe = &probe};
     headwise_mha *mha = NULL;
     int64_t parameters = 0;
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
     int64_t dim = headwise_mha_describe(mha)->head_dim, heads = headwise_mha_describe(mha)->n_heads;
     for (int part = HEADWISE_MHA_Q; part <= HEADWISE_MHA_O; part++)
         parameters += count_part(mha, (enum headwise_mha_part)part, row[PER_MATRIX]);
-    assert_int_equal(headwise_mha_forward(context, mha, &out, &in, NULL, &call), HEADWISE_OK);
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
     headwise_mha_destroy(mha);
     for (int64_t i = 0; i < row[EXPONENTIALS]; i++) /* zero scores: all weights are 1 / n */
         compare_expect((double)weights[i], 1.0 / (double)n, 3 * BOUND_U, "weight %d", (int)i);
@@ -98,12 +99,12 @@ void seed_run_curve(enum headwise_isa isa, const headwise_safetensors *file) {
     struct headwise_tensor q = headwise_tensor_bhrc(zeros, HEADWISE_F32, 1, 1, N, 1);
     struct headwise_tensor k = headwise_tensor_bhrc(zeros, HEADWISE_F32, 1, 1, 2, 1);
     struct headwise_tensor out = headwise_tensor_bhrc(y, HEADWISE_F32, 1, 1, N, 1);
-    const struct headwise_attention_options call = {
-        .size = sizeof(call), .mask = &mask, .probe = &probe};
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &out, .q = &q, .k = &k, .v = &k, .mask = &mask, .probe = &probe};
     headwise_context *context = seed_context(isa);
-    assert_int_equal(headwise_attention(context, &out, &q, &k, &k, &call), HEADWISE_OK);
+    assert_int_equal(headwise_attention(context, &call), HEADWISE_OK);
     headwise_context_destroy(context);
-    struct oracle_result *exact = oracle_attention(&q, &k, &k, &call);
+    struct oracle_result *exact = oracle_attention(&call);
     for (int i = 0; i < N; i++) {
         double first = (double)weights[2 * i], ratio = (double)weights[2 * i + 1] / first;
         const double *error = exact->weights_bound + 2 * i;

@@ -95,17 +95,18 @@ static void run_fused(enum headwise_isa isa, const struct fused *f) {
     struct headwise_tensor y =
         headwise_tensor_brhc(guard_floats((size_t)n), HEADWISE_F32, f->batch, f->rows, 1, d);
     struct headwise_probe probe = {.size = sizeof(probe), .weights = guard_floats((size_t)map)};
-    struct headwise_attention_options call = {
-        .size = sizeof(call), .causal = f->causal, .probe = &probe};
+    const struct headwise_attention_options causal = {.size = sizeof(causal), .causal = f->causal};
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &y, .x = &x, .options = &causal, .probe = &probe};
     struct headwise_context_options options = {.size = sizeof(options), .isa = isa, .n_threads = 2};
     headwise_context *context = NULL;
     headwise_mha *mha = NULL;
     assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
-    assert_int_equal(headwise_mha_forward(context, mha, &y, &x, NULL, &call), HEADWISE_OK);
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
-    struct oracle_result *result = oracle_layer(&config, &x, NULL, &call);
+    struct oracle_result *result = oracle_layer(&config, &call);
     expect_near(y.data, result->out, result->out_bound, vector_f32(data, f->output, n), n,
                 "output");
     expect_near(probe.weights, result->weights, result->weights_bound,
@@ -178,15 +179,19 @@ static void run_llama(headwise_context *context, const headwise_safetensors *mod
                                                       LLAMA_KV, LLAMA_ROWS, LLAMA_DIM);
     y.data = guard_floats((size_t)n);
     struct headwise_probe probe = {.size = sizeof(probe), .weights = guard_floats((size_t)map)};
-    struct headwise_attention_options call = {.size = sizeof(call),
-                                              .causal = HEADWISE_CAUSAL_TOP_LEFT,
-                                              .present_key = &key,
-                                              .probe = &probe};
+    const struct headwise_attention_options causal = {.size = sizeof(causal),
+                                                      .causal = HEADWISE_CAUSAL_TOP_LEFT};
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &y,
+                                                 .x = &x,
+                                                 .options = &causal,
+                                                 .present_key = &key,
+                                                 .probe = &probe};
     headwise_mha *mha = NULL;
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
-    assert_int_equal(headwise_mha_forward(context, mha, &y, &x, NULL, &call), HEADWISE_OK);
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
     headwise_mha_destroy(mha);
-    struct oracle_result *result = oracle_layer(&config, &x, NULL, &call);
+    struct oracle_result *result = oracle_layer(&config, &call);
     expect_near(y.data, result->out, result->out_bound,
                 llama_array(data, layer, "layers.%d.self_attn.output", n), n, "output");
     expect_near(probe.weights, result->weights, result->weights_bound,

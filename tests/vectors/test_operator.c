@@ -19,6 +19,7 @@ struct operator_file {
     headwise_safetensors *file;
     struct headwise_tensor q, k, v, y, mask, past_key, past_value, present_key, present_value;
     struct headwise_attention_options options;
+    struct headwise_attention_call given;
     struct headwise_probe probe;
     int64_t *offsets;
     int64_t keys;
@@ -58,39 +59,39 @@ static void load_mask(struct operator_file *f) {
     for (int axis = 0; axis < t->rank; axis++)
         n[4 - t->rank + axis] = t->shape[axis];
     f->mask = headwise_tensor_bhrc(data, dtype, n[0], n[1], n[2], n[3]);
-    f->options.mask = &f->mask;
+    f->given.mask = &f->mask;
 }
 
 static void load_past(struct operator_file *f) {
     if (vector_find(f->file, "past_key") != NULL) {
         f->past_key = view(f->file, "past_key", NULL);
         f->past_value = view(f->file, "past_value", NULL);
-        f->options.past_key = &f->past_key;
-        f->options.past_value = &f->past_value;
+        f->given.past_key = &f->past_key;
+        f->given.past_value = &f->past_value;
     }
-    f->keys = f->k.size[2] + (f->options.past_key != NULL ? f->past_key.size[2] : 0);
+    f->keys = f->k.size[2] + (f->given.past_key != NULL ? f->past_key.size[2] : 0);
     if (vector_find(f->file, "present_key") != NULL) {
         struct headwise_tensor key = view(f->file, "present_key", NULL);
         struct headwise_tensor value = view(f->file, "present_value", NULL);
         f->present_key = output_like(&key);
         f->present_value = output_like(&value);
-        f->options.present_key = &f->present_key;
-        f->options.present_value = &f->present_value;
+        f->given.present_key = &f->present_key;
+        f->given.present_value = &f->present_value;
     }
 }
 
 /* Positions: after the past; with lengths and no past, so that the last query stands on the last
  * key that counts. */
 static void load_positions(struct operator_file *f) {
-    int64_t batch = f->q.size[0], past = f->options.past_key != NULL ? f->past_key.size[2] : 0;
+    int64_t batch = f->q.size[0], past = f->given.past_key != NULL ? f->past_key.size[2] : 0;
     f->offsets = guard_plain((size_t)batch, sizeof(int64_t));
     if (vector_find(f->file, "nonpad_kv_seqlen") != NULL)
-        f->options.key_lengths = vector_i64(f->file, "nonpad_kv_seqlen", batch);
+        f->given.key_lengths = vector_i64(f->file, "nonpad_kv_seqlen", batch);
     for (int64_t b = 0; b < batch; b++)
-        f->offsets[b] = f->options.key_lengths != NULL && f->options.past_key == NULL
-                            ? f->options.key_lengths[b] - f->q.size[2]
+        f->offsets[b] = f->given.key_lengths != NULL && f->given.past_key == NULL
+                            ? f->given.key_lengths[b] - f->q.size[2]
                             : past;
-    f->options.query_offsets = f->offsets;
+    f->given.query_offsets = f->offsets;
     if (vector_number(f->file, "is_causal", 0) != 0)
         f->options.causal = HEADWISE_CAUSAL_TOP_LEFT;
     f->options.window_left = (int64_t)vector_number(f->file, "left_window_size", -1);
@@ -115,7 +116,7 @@ static void load_numbers(struct operator_file *f) {
                                            .scores = guard_floats(n),
                                            .score_stage = (enum headwise_score_stage)vector_number(
                                                f->file, "qk_matmul_output_mode", 0)};
-        f->options.probe = &f->probe;
+        f->given.probe = &f->probe;
     }
 }
 
@@ -123,6 +124,12 @@ static void load_file(struct operator_file *f, const char *path) {
     memset(f, 0, sizeof(*f));
     f->file = vector_open(path);
     f->options.size = sizeof(f->options);
+    f->given = (struct headwise_attention_call){.size = sizeof(f->given),
+                                                .y = &f->y,
+                                                .q = &f->q,
+                                                .k = &f->k,
+                                                .v = &f->v,
+                                                .options = &f->options};
     f->q = view(f->file, "Q", "q_num_heads");
     f->k = view(f->file, "K", "kv_num_heads");
     f->v = view(f->file, "V", "kv_num_heads");
@@ -178,7 +185,7 @@ static void expect_y(const struct operator_file *f, const struct oracle_result *
 }
 
 static void expect_scores(const struct operator_file *f, const struct oracle_result *result) {
-    if (f->options.probe == NULL)
+    if (f->given.probe == NULL)
         return;
     enum headwise_score_stage stage = f->probe.score_stage;
     const double *exact = stage == HEADWISE_SCORES_WEIGHTS ? result->weights : result->stage[stage];
@@ -198,10 +205,10 @@ static void expect_present(const struct operator_file *f) {
     const struct headwise_tensor *outputs[] = {&f->present_key, &f->present_value};
     const struct headwise_tensor *pasts[] = {&f->past_key, &f->past_value};
     const struct headwise_tensor *news[] = {&f->k, &f->v};
-    for (int t = 0; f->options.present_key != NULL && t < 2; t++) {
+    for (int t = 0; f->given.present_key != NULL && t < 2; t++) {
         struct headwise_tensor stored = view(f->file, names[t], NULL);
         double error = file_error(f->file, names[t], 0);
-        int64_t n_past = f->options.past_key != NULL ? pasts[t]->size[2] : 0;
+        int64_t n_past = f->given.past_key != NULL ? pasts[t]->size[2] : 0;
         for (int64_t b = 0; b < stored.size[0]; b++)
             for (int64_t h = 0; h < stored.size[1]; h++)
                 for (int64_t r = 0; r < stored.size[2]; r++)
@@ -222,12 +229,12 @@ static void run_file(enum headwise_isa isa, const void *path) {
     struct headwise_context_options options = {.size = sizeof(options), .isa = isa, .n_threads = 2};
     load_file(&f, path);
     assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
-    enum headwise_status status = headwise_attention(context, &f.y, &f.q, &f.k, &f.v, &f.options);
+    enum headwise_status status = headwise_attention(context, &f.given);
     headwise_context_destroy(context);
     if (status != HEADWISE_OK)
         fail_msg("%s", headwise_last_error());
     guard_check();
-    struct oracle_result *result = oracle_attention(&f.q, &f.k, &f.v, &f.options);
+    struct oracle_result *result = oracle_attention(&f.given);
     expect_y(&f, result);
     expect_scores(&f, result);
     expect_present(&f);

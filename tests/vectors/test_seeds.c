@@ -185,8 +185,8 @@ static void run_concat(enum headwise_isa isa, const headwise_safetensors *file) 
                                          .w_k = unit,
                                          .w_v = unit,
                                          .w_o = vector_f32(file, "W_O", width * d_out)};
-    struct headwise_attention_options call = {
-        .size = sizeof(call), .window_is_set = true, .probe = &probe};
+    const struct headwise_attention_options window = {.size = sizeof(window),
+                                                      .window_is_set = true};
     struct headwise_context_options options = {.size = sizeof(options), .isa = isa};
     struct headwise_tensor in = headwise_tensor_brhc(x, HEADWISE_F32, 1, rows, 1, width);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, rows, 1, d_out);
@@ -194,7 +194,9 @@ static void run_concat(enum headwise_isa isa, const headwise_safetensors *file) 
     headwise_mha *mha = NULL;
     assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
     assert_int_equal(headwise_mha_create(&mha, context, &config), HEADWISE_OK);
-    assert_int_equal(headwise_mha_forward(context, mha, &out, &in, NULL, &call), HEADWISE_OK);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &out, .x = &in, .options = &window, .probe = &probe};
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
     seed_expect(y, vector_f64(file, "out", rows * d_out), rows * d_out, 0, "out");
