@@ -90,8 +90,11 @@ static enum headwise_status fill_cache(struct caller *caller) {
     if (status == HEADWISE_OK)
         status = headwise_cache_create(&caller->cache, caller->context, &config);
     if (status == HEADWISE_OK)
-        status =
-            headwise_mha_append(caller->context, caller->scene->mha, caller->cache, 0, &x, NULL);
+        status = headwise_mha_append(
+            caller->context, caller->scene->mha,
+            &(struct headwise_attention_call){.size = sizeof(struct headwise_attention_call),
+                                              .memory = &x,
+                                              .cache = caller->cache});
     free(rows);
     return status;
 }
@@ -102,13 +105,17 @@ static enum headwise_status call_once(struct caller *caller) {
         headwise_tensor_brhc(caller->x, HEADWISE_F32, 1, scene->rows, 1, scene->width);
     struct headwise_tensor y =
         headwise_tensor_brhc(caller->y, HEADWISE_F32, 1, scene->rows, 1, scene->width);
-    if (!caller->cache)
-        return headwise_mha_forward(caller->context, scene->mha, &y, &x, NULL, NULL);
     const struct headwise_attention_options options = {.size = sizeof options,
                                                        .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT};
-    enum headwise_status status = headwise_mha_forward_cached(caller->context, scene->mha, &y, &x,
-                                                              caller->cache, 0, &options);
-    return status == HEADWISE_OK ? headwise_cache_truncate(caller->cache, 0, STEP_KEYS) : status;
+    const struct headwise_attention_call call = {.size = sizeof call,
+                                                 .y = &y,
+                                                 .x = &x,
+                                                 .cache = caller->cache,
+                                                 .options = caller->cache ? &options : NULL};
+    enum headwise_status status = headwise_mha_forward(caller->context, scene->mha, &call);
+    return status == HEADWISE_OK && caller->cache
+               ? headwise_cache_truncate(caller->cache, 0, STEP_KEYS)
+               : status;
 }
 
 static enum headwise_status open_caller(struct caller *caller) {

@@ -27,6 +27,8 @@ int main(void) {
         .size = sizeof options, .cancelled = is_late, .cancel_user = &deadline_ms};
     struct headwise_tensor q = headwise_tensor_brhc(x, HEADWISE_F32, 1, ROWS, HEADS, HEAD_DIM);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, ROWS, HEADS, HEAD_DIM);
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .y = &out, .q = &q, .k = &q, .v = &q};
     headwise_context *context;
     for (int i = 0; i < N; i++)
         x[i] = (float)(i % 7) / 8;
@@ -37,7 +39,7 @@ int main(void) {
     const double allowed_ms[] = {1, 3600e3};
     for (int i = 0; i < 2; i++) {
         deadline_ms = now_ms() + allowed_ms[i];
-        enum headwise_status status = headwise_attention(context, &out, &q, &q, &q, NULL);
+        enum headwise_status status = headwise_attention(context, &call);
         if (status != HEADWISE_OK && status != HEADWISE_ERR_CANCELLED) {
             fprintf(stderr, "%s\n", headwise_last_error());
             return 1;

@@ -15,7 +15,7 @@ static void what_a_bias_hides_stays_hidden(enum headwise_isa isa) {
         struct call call = call_uniform(&shape);
         struct headwise_tensor mask =
             call_tensor(HEADWISE_F32, 1, 1, 1, 2, (const float[]){0, at_hidden[i]});
-        call.options.mask = &mask;
+        call.given.mask = &mask;
         call.options.relative_bias = biases;
         call.options.relative_reach = 1;
         call_probe(&call, CALL_WEIGHTS, HEADWISE_SCORES_MASKED);
@@ -79,7 +79,9 @@ static void an_8_bit_cache_keeps_its_bound(enum headwise_isa isa) {
         struct headwise_tensor row = headwise_tensor_bhrc(x, HEADWISE_F32, 1, 1, 1, 2);
         struct headwise_tensor back = headwise_tensor_bhrc(read, HEADWISE_F32, 1, 1, 1, 2);
         assert_int_equal(headwise_cache_truncate(cache, 0, 0), HEADWISE_OK);
-        assert_int_equal(headwise_cache_append(context, cache, 0, &row, &row), HEADWISE_OK);
+        const struct headwise_attention_call append = {
+            .size = sizeof append, .cache = cache, .k = &row, .v = &row};
+        assert_int_equal(headwise_cache_append(context, &append), HEADWISE_OK);
         assert_int_equal(headwise_cache_read(cache, 0, 0, &back, NULL), HEADWISE_OK);
         double error = fabs((double)read[1] - (double)x[1]) / (double)scale;
         worst = error > worst ? error : worst;
@@ -124,7 +126,8 @@ static void a_layer_without_heads_is_made_again(enum headwise_isa isa) {
         fail_msg("%s", headwise_last_error());
     struct headwise_tensor rows = headwise_tensor_brhc(x, HEADWISE_F32, 1, 1, 1, 4);
     struct headwise_tensor out = headwise_tensor_brhc(y, HEADWISE_F32, 1, 1, 1, 4);
-    assert_int_equal(headwise_mha_forward(context, again, &out, &rows, NULL, NULL), HEADWISE_OK);
+    const struct headwise_attention_call call = {.size = sizeof call, .y = &out, .x = &rows};
+    assert_int_equal(headwise_mha_forward(context, again, &call), HEADWISE_OK);
     assert_memory_equal(y, bias, sizeof bias);
     headwise_mha_destroy(again);
     headwise_mha_destroy(pruned);

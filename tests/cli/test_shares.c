@@ -19,7 +19,8 @@ struct run {
 
 static enum headwise_status forward(void *arg) {
     struct run *run = arg;
-    return headwise_mha_forward(run->context, run->mha, &run->y, &run->x, NULL, NULL);
+    const struct headwise_attention_call call = {.size = sizeof call, .y = &run->y, .x = &run->x};
+    return headwise_mha_forward(run->context, run->mha, &call);
 }
 
 static void fill_weights(struct headwise_mha_config *config) {

@@ -103,11 +103,12 @@ static void fill_cache(struct scene *scene) {
                                                  .capacity = ring ? 256 : KEYS + ROWS,
                                                  .window = ring ? WINDOW : 0};
     struct headwise_tensor x = scene->prompt.x;
+    struct headwise_attention_call append = {.size = sizeof(append), .memory = &x};
     assert_int_equal(headwise_cache_create(&scene->cache, scene->context, &config), HEADWISE_OK);
+    append.cache = scene->cache;
     for (size_t i = 0; i < (ring ? TEST_COUNT(chunks) : 1); i++) {
         x.size[2] = chunks[i];
-        assert_int_equal(headwise_mha_append(scene->context, scene->mha, scene->cache, 0, &x, NULL),
-                         HEADWISE_OK);
+        assert_int_equal(headwise_mha_append(scene->context, scene->mha, &append), HEADWISE_OK);
     }
     scene->length = headwise_cache_length(scene->cache, 0);
 }
@@ -140,10 +141,13 @@ static void close_scene(struct scene *scene) {
 /* The layer's rows of both sequences, packed one after the other. */
 static enum headwise_status run_ragged(struct scene *scene) {
     static const int32_t starts[] = {0, ROWS - 30, ROWS};
-    const struct headwise_ragged ragged = {
-        .size = sizeof(ragged), .n_sequences = 2, .query_starts = starts};
-    return headwise_mha_forward_ragged_cached(scene->context, scene->mha, &scene->layer.y,
-                                              &scene->layer.x, scene->cache, &ragged, NULL);
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &scene->layer.y,
+                                                 .x = &scene->layer.x,
+                                                 .cache = scene->cache,
+                                                 .n_sequences = 2,
+                                                 .query_starts = starts};
+    return headwise_mha_forward(scene->context, scene->mha, &call);
 }
 
 static enum headwise_status run_rotary(struct scene *scene, uint64_t *hash) {
@@ -168,20 +172,17 @@ static enum headwise_status run_rotary(struct scene *scene, uint64_t *hash) {
     return status;
 }
 
-static enum headwise_status run_attention(struct scene *scene) {
-    struct call *c = &scene->call;
-    return headwise_attention(scene->context, &c->y, &c->q, &c->k, &c->v, &c->options);
-}
-
 static enum headwise_status run_heads(struct scene *scene, uint64_t *hash) {
     static float outputs[HEADS * 100 * DIM];
     double gram[HEADS * HEADS] = {0};
+    const struct headwise_attention_call maps = {
+        .size = sizeof(maps), .q = &scene->call.q, .k = &scene->call.k};
     for (int i = 0; i < HEADS * 100 * DIM; i++)
         outputs[i] = (float)(i % 11) - 5;
     enum headwise_status status =
         scene->kind == GRAM
             ? headwise_contribution_gram(scene->context, scene->mha, gram, outputs, 1, 100)
-            : headwise_map_correlation(scene->context, gram, &scene->call.q, &scene->call.k, NULL);
+            : headwise_map_correlation(scene->context, gram, &maps);
     *hash = compare_hash(*hash, gram, sizeof(gram));
     return status;
 }
@@ -194,12 +195,18 @@ static enum headwise_status run_layer(struct scene *scene) {
     if (scene->kind == RAGGED)
         return run_ragged(scene);
     if (scene->kind == LAYER)
-        return headwise_mha_forward(scene->context, scene->mha, &l->y, &l->x, NULL, NULL);
-    if (scene->kind == APPEND)
-        return headwise_cache_append(scene->context, scene->cache, 0, &few_k, &few_v);
+        return layer_try(scene->context, scene->mha, l);
     const struct headwise_attention_options options = cached_options(scene);
-    return headwise_mha_forward_cached(scene->context, scene->mha, &l->y, &l->x, scene->cache, 0,
-                                       &options);
+    struct headwise_attention_call call = {
+        .size = sizeof(call), .cache = scene->cache, .options = &options};
+    if (scene->kind == APPEND) {
+        call.k = &few_k;
+        call.v = &few_v;
+        return headwise_cache_append(scene->context, &call);
+    }
+    call.y = &l->y;
+    call.x = &l->x;
+    return headwise_mha_forward(scene->context, scene->mha, &call);
 }
 
 /* What sequence 1 holds, as its next query sees it. */
@@ -208,8 +215,13 @@ static uint64_t hash_cache(struct scene *scene, uint64_t hash) {
     struct headwise_tensor q = scene->call.q;
     q.size[0] = q.size[2] = 1;
     const struct headwise_attention_options options = cached_options(scene);
-    assert_int_equal(headwise_attention_cached(scene->context, &y, &q, scene->cache, 1, &options),
-                     HEADWISE_OK);
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .y = &y,
+                                                 .q = &q,
+                                                 .cache = scene->cache,
+                                                 .first_sequence = 1,
+                                                 .options = &options};
+    assert_int_equal(headwise_attention(scene->context, &call), HEADWISE_OK);
     return call_hash_tensor(hash, &y);
 }
 
@@ -217,7 +229,7 @@ static enum headwise_status run(struct scene *scene, uint64_t *hash) {
     enum headwise_status status;
     *hash = COMPARE_HASH_BASIS;
     if (scene->kind == ATTENTION || scene->kind == SPLIT_KEYS)
-        status = run_attention(scene);
+        status = call_try(scene->context, &scene->call);
     else if (scene->kind >= GRAM)
         status = run_heads(scene, hash);
     else if (scene->kind >= ROTARY)

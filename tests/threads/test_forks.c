@@ -29,7 +29,9 @@ static float x[N], y[N], want[N];
 static enum headwise_status attend(headwise_context *context, float *out) {
     struct headwise_tensor q = headwise_tensor_brhc(x, HEADWISE_F32, 1, ROWS, HEADS, DIM);
     struct headwise_tensor o = headwise_tensor_brhc(out, HEADWISE_F32, 1, ROWS, HEADS, DIM);
-    return headwise_attention(context, &o, &q, &q, &q, NULL);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &o, .q = &q, .k = &q, .v = &q};
+    return headwise_attention(context, &call);
 }
 
 static headwise_context *make_context(int n_threads, headwise_pool *pool) {

@@ -107,9 +107,9 @@ static uint64_t hash_layer(uint64_t hash, headwise_context *context, struct thin
     headwise_gram_cosines(gram, gram, 4);
     hash = compare_hash(hash, gram, sizeof(gram));
     headwise_mha_destroy(mha);
-    assert_int_equal(
-        headwise_map_correlation(context, correlation, &things->call.q, &things->call.k, NULL),
-        HEADWISE_OK);
+    const struct headwise_attention_call maps = {
+        .size = sizeof(maps), .q = &things->call.q, .k = &things->call.k};
+    assert_int_equal(headwise_map_correlation(context, correlation, &maps), HEADWISE_OK);
     return compare_hash(hash, correlation, sizeof(correlation));
 }
 
@@ -137,8 +137,9 @@ static uint64_t hash_cache(uint64_t hash, headwise_context *context, struct thin
                                                  .capacity = 20,
                                                  .dtype = HEADWISE_I8};
     assert_int_equal(headwise_cache_create(&cache, context, &config), HEADWISE_OK);
-    assert_int_equal(headwise_cache_append(context, cache, 0, &things->rows, &things->rows),
-                     HEADWISE_OK);
+    const struct headwise_attention_call append = {
+        .size = sizeof(append), .cache = cache, .k = &things->rows, .v = &things->rows};
+    assert_int_equal(headwise_cache_append(context, &append), HEADWISE_OK);
     assert_int_equal(headwise_cache_read(cache, 0, 0, &things->read, NULL), HEADWISE_OK);
     headwise_cache_destroy(cache);
     return call_hash_tensor(hash, &things->read);

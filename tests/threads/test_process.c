@@ -211,8 +211,7 @@ static void a_flag_is_heeded_at_once(enum headwise_isa isa) {
     const struct headwise_context_options options = {
         .size = sizeof(options), .isa = isa, .n_threads = 2, .cancel_flag = &flag};
     assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
-    assert_int_equal(headwise_attention(context, &call.y, &call.q, &call.k, &call.v, &call.options),
-                     HEADWISE_ERR_CANCELLED);
+    assert_int_equal(call_try(context, &call), HEADWISE_ERR_CANCELLED);
     assert_string_equal(headwise_status_name(HEADWISE_ERR_CANCELLED), "cancelled");
     flag = 0;
     call_expect_oracle(isa, &call);

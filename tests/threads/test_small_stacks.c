@@ -41,7 +41,8 @@ static const char *use(const struct user *user, headwise_context *context) {
     struct headwise_tensor y = headwise_tensor_brhc(user->y, HEADWISE_F32, 1, ROWS, 1, WIDTH);
     if (headwise_mha_create(&layer, context, &config) != HEADWISE_OK)
         return "create a layer";
-    enum headwise_status status = headwise_mha_forward(context, layer, &y, &x, NULL, NULL);
+    const struct headwise_attention_call call = {.size = sizeof(call), .y = &y, .x = &x};
+    enum headwise_status status = headwise_mha_forward(context, layer, &call);
     headwise_mha_destroy(layer);
     return status == HEADWISE_OK ? NULL : "forward";
 }

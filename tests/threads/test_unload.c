@@ -53,7 +53,9 @@ static struct functions load(void) {
 static void attend(const struct functions *f, headwise_context *context, float *out) {
     struct headwise_tensor q = f->tensor(x, HEADWISE_F32, 1, ROWS, HEADS, DIM);
     struct headwise_tensor o = f->tensor(out, HEADWISE_F32, 1, ROWS, HEADS, DIM);
-    assert_int_equal(f->attention(context, &o, &q, &q, &q, NULL), HEADWISE_OK);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &o, .q = &q, .k = &q, .v = &q};
+    assert_int_equal(f->attention(context, &call), HEADWISE_OK);
 }
 
 static void run_round(bool with_pool, int n_threads, float *out) {
