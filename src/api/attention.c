@@ -1,10 +1,8 @@
 /* The attention call: over tensors or a cache, of a batch or of packed sequences. */
 #include "attention/attention.h"
 #include "api/check.h"
-#include "attention/probe.h"
 #include "base/error.h"
 #include "cache/cache.h"
-#include "tensors/tensor.h"
 
 static const char where[] = "attention";
 
@@ -51,7 +49,7 @@ static enum headwise_status tensor_shape(struct headwise_shape *shape,
     return HEADWISE_OK;
 }
 
-/* The same where keys and values are those of a cache; n_new_keys stays 0. */
+/* Sizes and types where keys and values are those of a cache; n_new_keys stays 0. */
 static enum headwise_status cache_shape(struct headwise_shape *shape,
                                         const headwise_context *context,
                                         const struct headwise_attention_call *given,

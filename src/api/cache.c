@@ -2,13 +2,11 @@
 #include <string.h>
 
 #include "api/check.h"
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/float_mode.h"
 #include "base/options.h"
 #include "cache/cache.h"
 #include "headwise/headwise.h"
-#include "tensors/rows.h"
 #include "tensors/tensor.h"
 
 static enum headwise_status check_range(const char *name, int64_t size, int64_t least) {

@@ -1,6 +1,5 @@
 /* Which rows belong to which sequence, and where they go in a cache. */
 #include "api/check.h"
-#include "attention/ragged.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cache/cache.h"

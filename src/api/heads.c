@@ -4,7 +4,6 @@
 #include "api/check_layer.h"
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/options.h"
 #include "heads/correlation.h"
 #include "heads/gram.h"
 

@@ -9,16 +9,8 @@
 #include "layer.h"
 #include "runner.h"
 
-enum {
-    WIDTH = 48,
-    HEADS = 4,
-    KV_HEADS = 2,
-    DIM = 12,
-    ROWS = 70,
-    KEYS = 250,
-    WINDOW = 200,
-    N_SEQUENCES = 2
-};
+enum { WIDTH = 48, HEADS = 4, KV_HEADS = 2, DIM = 12, ROWS = 70, KEYS = 250, WINDOW = 200 };
+enum { N_SEQUENCES = 2 };
 
 enum kind {
     ATTENTION,
@@ -141,12 +133,10 @@ static void close_scene(struct scene *scene) {
 /* The layer's rows of both sequences, packed one after the other. */
 static enum headwise_status run_ragged(struct scene *scene) {
     static const int32_t starts[] = {0, ROWS - 30, ROWS};
-    const struct headwise_attention_call call = {.size = sizeof(call),
-                                                 .y = &scene->layer.y,
-                                                 .x = &scene->layer.x,
-                                                 .cache = scene->cache,
-                                                 .n_sequences = 2,
-                                                 .query_starts = starts};
+    struct headwise_attention_call call = layer_call_arguments(&scene->layer);
+    call.cache = scene->cache;
+    call.n_sequences = 2;
+    call.query_starts = starts;
     return headwise_mha_forward(scene->context, scene->mha, &call);
 }
 
@@ -215,12 +205,9 @@ static uint64_t hash_cache(struct scene *scene, uint64_t hash) {
     struct headwise_tensor q = scene->call.q;
     q.size[0] = q.size[2] = 1;
     const struct headwise_attention_options options = cached_options(scene);
-    const struct headwise_attention_call call = {.size = sizeof(call),
-                                                 .y = &y,
-                                                 .q = &q,
-                                                 .cache = scene->cache,
-                                                 .first_sequence = 1,
-                                                 .options = &options};
+    struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &y, .q = &q, .cache = scene->cache, .options = &options};
+    call.first_sequence = 1;
     assert_int_equal(headwise_attention(scene->context, &call), HEADWISE_OK);
     return call_hash_tensor(hash, &y);
 }
