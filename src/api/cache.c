@@ -137,7 +137,7 @@ enum headwise_status headwise_cache_truncate(headwise_cache *cache, int64_t sequ
                              "%s: at length %lld keys from %lld on are needed, but those before "
                              "%lld were dropped",
                              where, (long long)length, (long long)needed, (long long)held_from);
-    headwise_cache_shorten(cache, sequence, length);
+    headwise_cache_truncate_run(cache, sequence, length);
     return HEADWISE_OK;
 }
 
@@ -146,7 +146,7 @@ enum headwise_status headwise_cache_copy(headwise_cache *cache, int64_t dst, int
     if (status == HEADWISE_OK)
         status = headwise_check_sequence("cache_copy", cache, src);
     if (status == HEADWISE_OK)
-        headwise_cache_share(cache, dst, src);
+        headwise_cache_copy_run(cache, dst, src);
     return status;
 }
 
@@ -160,7 +160,7 @@ enum headwise_status headwise_cache_reorder(headwise_cache *cache, const int64_t
         if (status != HEADWISE_OK)
             return status;
     }
-    headwise_cache_assign(cache, from);
+    headwise_cache_reorder_run(cache, from);
     return HEADWISE_OK;
 }
 

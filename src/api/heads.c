@@ -39,7 +39,7 @@ enum headwise_status headwise_map_correlation(headwise_context *context, double 
         .v_type = HEADWISE_F32,
     };
     status = headwise_check_call(&job.call, where, &shape, &job.given);
-    return status == HEADWISE_OK ? headwise_map_correlate(&job, correlation) : status;
+    return status == HEADWISE_OK ? headwise_map_correlation_run(&job, correlation) : status;
 }
 
 enum headwise_status headwise_contribution_gram(headwise_context *context, const headwise_mha *mha,

@@ -118,7 +118,7 @@ enum headwise_status headwise_rotary_create(headwise_rotary **rotary, headwise_c
 }
 
 /* Where the tables come from, as the options say. */
-static enum headwise_status find_tables(struct headwise_rotation *rotation, int64_t *n_rows,
+static enum headwise_status find_tables(struct headwise_rotate_job *rotation, int64_t *n_rows,
                                         const struct headwise_rotate_options *options) {
     const headwise_rotary *rotary = options->rotary;
     int64_t columns = rotation->x.size[3];
@@ -175,7 +175,7 @@ enum headwise_status headwise_rotate(headwise_context *context, const struct hea
                                        x->size[3]);
     if (status != HEADWISE_OK)
         return status;
-    struct headwise_rotation rotation = {.y = *y, .x = *x, .positions = all.positions};
+    struct headwise_rotate_job rotation = {.y = *y, .x = *x, .positions = all.positions};
     int64_t n_rows = 0, batch = x->size[0], rows = x->size[2], count;
     status = find_tables(&rotation, &n_rows, &all);
     if (status != HEADWISE_OK || headwise_tensor_empty(x))
@@ -191,7 +191,7 @@ enum headwise_status headwise_rotate(headwise_context *context, const struct hea
     if (status != HEADWISE_OK)
         return status;
     rotation.batch_rows = all.rotary ? 0 : rows;
-    return headwise_rotation_run(context, &rotation);
+    return headwise_rotate_run(context, &rotation);
 }
 
 enum headwise_status headwise_alibi_slopes(float *slopes, int64_t n_heads) {

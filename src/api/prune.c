@@ -68,7 +68,7 @@ enum headwise_status headwise_mha_prune(headwise_mha **pruned, headwise_context 
         status = check_heads(mha, &given);
     if (status == HEADWISE_OK)
         status = check_merges(mha, &given);
-    return status == HEADWISE_OK ? headwise_mha_without(pruned, context, mha, &given) : status;
+    return status == HEADWISE_OK ? headwise_mha_prune_run(pruned, context, mha, &given) : status;
 }
 
 enum headwise_status headwise_mha_gather_heads(const headwise_mha *mha, float *dst,

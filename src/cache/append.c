@@ -31,7 +31,7 @@ static void close_sequences(const struct headwise_cache_append *append,
         int64_t length = cache->lengths[entry.sequence];
         cache->lengths[entry.sequence] = length + entry.n;
         if (status != HEADWISE_OK)
-            headwise_cache_shorten(cache, entry.sequence, length);
+            headwise_cache_truncate_run(cache, entry.sequence, length);
     }
 }
 

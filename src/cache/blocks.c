@@ -99,7 +99,7 @@ void headwise_cache_open(headwise_cache *cache, int64_t sequence, int64_t n) {
 }
 
 /* Blocks that begin at or beyond length hold nothing any more. */
-void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t length) {
+void headwise_cache_truncate_run(headwise_cache *cache, int64_t sequence, int64_t length) {
     int64_t *table = cache->table + sequence * cache->n_slots;
     int64_t first = headwise_ceil_div(length, HEADWISE_KEY_BLOCK);
     int64_t end = headwise_ceil_div(cache->lengths[sequence], HEADWISE_KEY_BLOCK);
@@ -110,10 +110,11 @@ void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t len
         cache->held_from[sequence] = headwise_cache_pinned_keys(cache);
 }
 
-void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t length, int64_t from) {
+void headwise_cache_load_begin(headwise_cache *cache, int64_t sequence, int64_t length,
+                               int64_t from) {
     int64_t *table = cache->table + sequence * cache->n_slots;
     int64_t end = headwise_ceil_div(length, HEADWISE_KEY_BLOCK);
-    headwise_cache_shorten(cache, sequence, 0);
+    headwise_cache_truncate_run(cache, sequence, 0);
     int64_t held_from = headwise_max(headwise_cache_held_after(cache, sequence, length), from);
     for (int64_t block = 0; block < headwise_min(end, cache->n_pinned); block++)
         take(cache, table + headwise_cache_slot(cache, block));
@@ -123,7 +124,7 @@ void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t lengt
     cache->lengths[sequence] = length;
 }
 
-void headwise_cache_assign(headwise_cache *cache, const int64_t *from) {
+void headwise_cache_reorder_run(headwise_cache *cache, const int64_t *from) {
     size_t row_bytes = (size_t)cache->n_slots * sizeof(int64_t);
     int64_t *lengths = cache->new_lengths, *held_from = lengths + cache->n_sequences;
     for (int64_t s = 0; s < cache->n_sequences; s++) {
@@ -142,7 +143,7 @@ void headwise_cache_assign(headwise_cache *cache, const int64_t *from) {
     }
 }
 
-void headwise_cache_share(headwise_cache *cache, int64_t dst, int64_t src) {
+void headwise_cache_copy_run(headwise_cache *cache, int64_t dst, int64_t src) {
     int64_t *to = cache->table + dst * cache->n_slots;
     const int64_t *from = cache->table + src * cache->n_slots;
     if (dst == src)

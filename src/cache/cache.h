@@ -96,12 +96,13 @@ void headwise_cache_open(headwise_cache *cache, int64_t sequence, int64_t n);
 /* Makes a sequence one of this length with blocks of its own for all it can hold of the pinned
  * positions and those from `from` on, which is a multiple of HEADWISE_KEY_BLOCK. Rows are still to
  * be stored. Cannot fail. */
-void headwise_cache_place(headwise_cache *cache, int64_t sequence, int64_t length, int64_t from);
+void headwise_cache_load_begin(headwise_cache *cache, int64_t sequence, int64_t length,
+                               int64_t from);
 
 /* Checked truncate, copy and reorder. */
-void headwise_cache_shorten(headwise_cache *cache, int64_t sequence, int64_t length);
-void headwise_cache_share(headwise_cache *cache, int64_t dst, int64_t src);
-void headwise_cache_assign(headwise_cache *cache, const int64_t *from);
+void headwise_cache_truncate_run(headwise_cache *cache, int64_t sequence, int64_t length);
+void headwise_cache_copy_run(headwise_cache *cache, int64_t dst, int64_t src);
+void headwise_cache_reorder_run(headwise_cache *cache, const int64_t *from);
 
 /* Rows to be stored, at the sequences' lengths: entry b of k's batch goes to sequence
  * first_sequence
@@ -137,10 +138,10 @@ bool headwise_cache_append_is_tiny(const struct headwise_cache_append *append);
 
 /* Row `position` of one head, in the cache's type, to contiguous memory, and back; scales: one per
  * group, I8 only. store keeps `unclean` up to date. */
-void headwise_cache_load_key(const headwise_cache *cache, int64_t sequence, int64_t head,
-                             int64_t position, void *row, float *scales);
-void headwise_cache_load_value(const headwise_cache *cache, int64_t sequence, int64_t head,
-                               int64_t position, void *row, float *scales);
+void headwise_cache_fetch_key(const headwise_cache *cache, int64_t sequence, int64_t head,
+                              int64_t position, void *row, float *scales);
+void headwise_cache_fetch_value(const headwise_cache *cache, int64_t sequence, int64_t head,
+                                int64_t position, void *row, float *scales);
 void headwise_cache_store_key(headwise_cache *cache, int64_t sequence, int64_t head,
                               int64_t position, const void *row, const float *scales);
 void headwise_cache_store_value(headwise_cache *cache, int64_t sequence, int64_t head,

@@ -71,8 +71,8 @@ void headwise_cache_store_key(headwise_cache *cache, int64_t sequence, int64_t h
             headwise_cache_groups(cache, cache->head_dim), sizeof(float));
 }
 
-void headwise_cache_load_key(const headwise_cache *cache, int64_t sequence, int64_t head,
-                             int64_t position, void *row, float *scales) {
+void headwise_cache_fetch_key(const headwise_cache *cache, int64_t sequence, int64_t head,
+                              int64_t position, void *row, float *scales) {
     const char *block = block_of(cache, sequence, head, position);
     struct key_place place = place_key(cache, position);
     gather(row, block, place, cache->head_dim, headwise_dtype_size(cache->dtype));
@@ -122,8 +122,8 @@ void headwise_cache_store_value(headwise_cache *cache, int64_t sequence, int64_t
         cache->unclean[found * cache->n_kv_heads + head] = 1;
 }
 
-void headwise_cache_load_value(const headwise_cache *cache, int64_t sequence, int64_t head,
-                               int64_t position, void *row, float *scales) {
+void headwise_cache_fetch_value(const headwise_cache *cache, int64_t sequence, int64_t head,
+                                int64_t position, void *row, float *scales) {
     int64_t size = (int64_t)headwise_dtype_size(cache->dtype);
     int64_t at = position % HEADWISE_KEY_BLOCK;
     const char *block = block_of(cache, sequence, head, position);

@@ -108,8 +108,8 @@ void headwise_saved_write(const headwise_cache *cache, int64_t sequence, void *b
     for (int64_t g = 0; g < cache->n_kv_heads; g++) {
         for (int64_t p = skip_dropped(&rows, 0); p < rows.length; p = skip_dropped(&rows, p + 1)) {
             struct saved_row row = find_row(cache, &rows, &parts, buffer, g, p);
-            headwise_cache_load_key(cache, sequence, g, p, row.key, row.key_scales);
-            headwise_cache_load_value(cache, sequence, g, p, row.value, row.value_scales);
+            headwise_cache_fetch_key(cache, sequence, g, p, row.key, row.key_scales);
+            headwise_cache_fetch_value(cache, sequence, g, p, row.value, row.value_scales);
         }
     }
 }
@@ -211,7 +211,7 @@ enum headwise_status headwise_saved_check(struct headwise_saved_rows *rows, cons
 void headwise_saved_read(headwise_cache *cache, int64_t sequence,
                          const struct headwise_saved_rows *rows, const void *buffer) {
     struct parts parts = place_parts(cache, rows);
-    headwise_cache_place(cache, sequence, rows->length, rows->dropped_to);
+    headwise_cache_load_begin(cache, sequence, rows->length, rows->dropped_to);
     struct headwise_saved_rows held = headwise_saved_rows_of(cache, sequence);
     for (int64_t g = 0; g < cache->n_kv_heads; g++) {
         for (int64_t p = skip_dropped(&held, 0); p < rows->length; p = skip_dropped(&held, p + 1)) {

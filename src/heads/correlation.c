@@ -148,7 +148,8 @@ static void write_correlation(const struct headwise_map_job *job, double *correl
         }
 }
 
-enum headwise_status headwise_map_correlate(struct headwise_map_job *job, double *correlation) {
+enum headwise_status headwise_map_correlation_run(struct headwise_map_job *job,
+                                                  double *correlation) {
     const struct headwise_call *call = &job->call;
     const struct headwise_allocator *allocator = &job->context->allocator;
     int64_t row_floats = headwise_max(call->batch * call->n_heads * call->n_keys, 1);

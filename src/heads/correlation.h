@@ -28,6 +28,7 @@ struct headwise_map_job {
 void headwise_map_weights_alone(struct headwise_map_job *job);
 
 /* Runs a checked job. HEADWISE_ERR_NO_MEMORY: correlation is untouched. */
-enum headwise_status headwise_map_correlate(struct headwise_map_job *job, double *correlation);
+enum headwise_status headwise_map_correlation_run(struct headwise_map_job *job,
+                                                  double *correlation);
 
 #endif

@@ -196,9 +196,9 @@ static enum headwise_status build_rest(headwise_mha **pruned, headwise_context *
     return status;
 }
 
-enum headwise_status headwise_mha_without(headwise_mha **pruned, headwise_context *context,
-                                          const headwise_mha *mha,
-                                          const struct headwise_prune_options *options) {
+enum headwise_status headwise_mha_prune_run(headwise_mha **pruned, headwise_context *context,
+                                            const headwise_mha *mha,
+                                            const struct headwise_prune_options *options) {
     HEADWISE_FLOAT_SCOPE();
     size_t bytes = (size_t)(2 * (mha->n_heads + mha->n_kv_heads) + 1) * sizeof(int64_t);
     int64_t *lists = headwise_alloc(&context->allocator, bytes);

@@ -9,8 +9,8 @@
 int64_t headwise_mha_find_head(const headwise_mha *mha, int64_t number);
 
 /* headwise_mha_prune() of checked arguments. */
-enum headwise_status headwise_mha_without(headwise_mha **pruned, headwise_context *context,
-                                          const headwise_mha *mha,
-                                          const struct headwise_prune_options *options);
+enum headwise_status headwise_mha_prune_run(headwise_mha **pruned, headwise_context *context,
+                                            const headwise_mha *mha,
+                                            const struct headwise_prune_options *options);
 
 #endif

@@ -16,7 +16,7 @@
 enum { TASK_ROWS = 64 };
 
 /* All heads of one row straight from x to y. */
-static void rotate_f32(const struct headwise_rotation *rotation, int64_t b, int64_t r,
+static void rotate_f32(const struct headwise_rotate_job *rotation, int64_t b, int64_t r,
                        const float *cos, const float *sin) {
     const struct headwise_tensor *y = &rotation->y, *x = &rotation->x;
     headwise_rotate_fn *rotate = headwise_rotate_kernel(rotation->kernels, rotation->pairs);
@@ -30,7 +30,7 @@ static void rotate_f32(const struct headwise_rotation *rotation, int64_t b, int6
 }
 
 /* All heads of one row by way of a row of f32. */
-static void rotate_converted(const struct headwise_rotation *rotation, float *row, int64_t b,
+static void rotate_converted(const struct headwise_rotate_job *rotation, float *row, int64_t b,
                              int64_t r, const float *cos, const float *sin) {
     const struct headwise_tensor *y = &rotation->y, *x = &rotation->x;
     headwise_rotate_fn *rotate = headwise_rotate_kernel(rotation->kernels, rotation->pairs);
@@ -43,7 +43,7 @@ static void rotate_converted(const struct headwise_rotation *rotation, float *ro
 }
 
 static void rotate_task(void *arg, int64_t index, int worker) {
-    const struct headwise_rotation *rotation = arg;
+    const struct headwise_rotate_job *rotation = arg;
     int64_t n_rows = rotation->x.size[2], pairs = rotation->rotary_dim / 2;
     int64_t b = index / rotation->row_blocks;
     int64_t first = index % rotation->row_blocks * TASK_ROWS;
@@ -62,8 +62,8 @@ static void rotate_task(void *arg, int64_t index, int worker) {
     }
 }
 
-enum headwise_status headwise_rotation_run(headwise_context *context,
-                                           struct headwise_rotation *rotation) {
+enum headwise_status headwise_rotate_run(headwise_context *context,
+                                         struct headwise_rotate_job *rotation) {
     const struct headwise_tensor *x = &rotation->x;
     int64_t row = 0, floats = 0;
     headwise_take(&row, 1, x->size[3]);
