@@ -78,8 +78,8 @@ struct headwise_blocks headwise_plan_blocks(const struct headwise_plan *plan, in
     int64_t first = tile * plan->tile_queries;
     if (plan->keeps_weights || call->probe.scores)
         return (struct headwise_blocks){0, 0, plan->n_blocks};
-    return headwise_blocks_in_sight(call, b, first,
-                                    headwise_min(first + plan->tile_queries, call->n_queries));
+    return headwise_visible_blocks(call, b, first,
+                                   headwise_min(first + plan->tile_queries, call->n_queries));
 }
 
 /* The most blocks that a tile can meet wherever its queries stand: what a call needs of scratch

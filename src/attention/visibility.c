@@ -55,8 +55,8 @@ struct headwise_span headwise_window_span(const struct headwise_call *call, int6
                                   headwise_visible_keys(call, b, call->n_queries - 1).hi};
 }
 
-struct headwise_blocks headwise_blocks_in_sight(const struct headwise_call *call, int64_t b,
-                                                int64_t i0, int64_t i1) {
+struct headwise_blocks headwise_visible_blocks(const struct headwise_call *call, int64_t b,
+                                               int64_t i0, int64_t i1) {
     struct headwise_visible from = headwise_visible_keys(call, b, i0),
                             to = headwise_visible_keys(call, b, i1 - 1);
     struct headwise_blocks blocks = {.first = headwise_ceil_div(to.first, HEADWISE_KEY_BLOCK)};

@@ -46,8 +46,8 @@ struct headwise_blocks {
 };
 
 /* The blocks with keys that these queries see, by the same standard. */
-struct headwise_blocks headwise_blocks_in_sight(const struct headwise_call *call, int64_t b,
-                                                int64_t i0, int64_t i1);
+struct headwise_blocks headwise_visible_blocks(const struct headwise_call *call, int64_t b,
+                                               int64_t i0, int64_t i1);
 
 static inline int64_t headwise_blocks_count(struct headwise_blocks blocks) {
     return blocks.first + blocks.end - blocks.from;

@@ -118,7 +118,7 @@ static void expect_block(const struct random_call *random, int64_t i0, int64_t i
 
 static void expect_blocks(const struct random_call *random, int64_t i0, int64_t i1) {
     const struct headwise_call *call = &random->call;
-    struct headwise_blocks blocks = headwise_blocks_in_sight(call, 0, i0, i1);
+    struct headwise_blocks blocks = headwise_visible_blocks(call, 0, i0, i1);
     int64_t count = headwise_blocks_count(blocks), next = 0;
     bool exact = windows_hold_keys(random, i0, i1);
     for (int64_t first = 0; first < call->n_keys; first += HEADWISE_KEY_BLOCK) {
