@@ -36,15 +36,16 @@ static struct scene make_scene(void) {
 static enum headwise_status look(headwise_context *context, const headwise_mha *mha,
                                  struct scene *s, headwise_mha **pruned) {
     const struct headwise_prune_options options = {sizeof options, (const int64_t[]){1}, 1, NULL};
+    const struct headwise_attention_call call = {
+        .size = sizeof call, .q = &s->q, .k = &s->k, .v = &s->v, .x = &s->call.x};
     const size_t square = HEADS * HEADS * sizeof(double);
-    enum headwise_status status =
-        headwise_mha_project(context, mha, &s->q, &s->k, &s->v, &s->call.x, NULL, NULL);
+    enum headwise_status status = headwise_mha_project(context, mha, &call);
     if (status != HEADWISE_OK) {
         guard_expect_untouched(s->q.data, HEADS * ROWS * DIM * sizeof(float), "q");
         guard_expect_untouched(s->v.data, 2 * ROWS * DIM * sizeof(float), "v");
         return status;
     }
-    status = headwise_map_correlation(context, s->correlation, &s->q, &s->k, NULL);
+    status = headwise_map_correlation(context, s->correlation, &call);
     if (status != HEADWISE_OK) {
         guard_expect_untouched(s->correlation, square, "correlation");
         return status;

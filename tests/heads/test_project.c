@@ -55,8 +55,9 @@ static void projections_match_float64(enum headwise_isa isa) {
         headwise_tensor_brhc(guard_floats(2 * 9 * 42), HEADWISE_F32, 2, 9, 6, 7);
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 2, 2, 31, 7, NULL);
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 2, 2, 31, 5, NULL);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, &call.memory, NULL),
-                     HEADWISE_OK);
+    const struct headwise_attention_call projected = {
+        .size = sizeof projected, .q = &q, .k = &k, .v = &v, .x = &call.x, .memory = &call.memory};
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
     expect_product(&q, &call.x, config.w_q, config.b_q, "q");
     expect_product(&k, &call.memory, config.w_k, config.b_k, "k");
     expect_product(&v, &call.memory, config.w_v, config.b_v, "v");
@@ -76,8 +77,9 @@ static void many_inputs_match_float64(enum headwise_isa isa) {
     struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, 2, 70, 5, NULL);
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, 2, 70, 5, NULL);
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 1, 2, 70, 9, NULL);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, NULL),
-                     HEADWISE_OK);
+    const struct headwise_attention_call projected = {
+        .size = sizeof projected, .q = &q, .k = &k, .v = &v, .x = &call.x};
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
     expect_product(&q, &call.x, config.w_q, config.b_q, "q");
     expect_product(&k, &call.x, config.w_k, config.b_k, "k");
     expect_product(&v, &call.x, config.w_v, config.b_v, "v");
@@ -100,10 +102,17 @@ static void attention_goes_on_from_there(enum headwise_isa isa) {
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 2, 2, 300, 7, NULL);
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 2, 2, 300, 5, NULL);
     struct headwise_tensor y = call_tensor(HEADWISE_F32, 2, 6, 40, 5, NULL);
-    assert_int_equal(
-        headwise_mha_project(context, mha, &q, &k, &v, &call.x, &call.memory, &call.options),
-        HEADWISE_OK);
-    assert_int_equal(headwise_attention(context, &y, &q, &k, &v, &call.options), HEADWISE_OK);
+    struct headwise_attention_call projected = {.size = sizeof projected,
+                                                .q = &q,
+                                                .k = &k,
+                                                .v = &v,
+                                                .x = &call.x,
+                                                .memory = &call.memory,
+                                                .options = &call.options};
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
+    projected.x = projected.memory = NULL;
+    projected.y = &y;
+    assert_int_equal(headwise_attention(context, &projected), HEADWISE_OK);
     compare_same_bits(y.data, call.probe.head_outputs, 2 * 6 * 40 * 5, "head outputs");
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
@@ -133,22 +142,28 @@ static void norms_and_positions_come_first(enum headwise_isa isa) {
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 2, 2, 9, 6, NULL);
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 2, 2, 9, 6, NULL);
     y.data = guard_floats(2 * 4 * 9 * 6);
+    struct headwise_attention_call projected = {.size = sizeof projected,
+                                                .q = &q,
+                                                .k = &k,
+                                                .v = &v,
+                                                .x = &call.x,
+                                                .options = &call.options};
+    const struct headwise_attention_call attended = {
+        .size = sizeof attended, .y = &y, .q = &q, .k = &k, .v = &v};
     for (int given = 0; given < 2; given++) {
-        call.options.positions = given ? positions : NULL;
+        call.given.positions = projected.positions = given ? positions : NULL;
         call.probe = (struct headwise_probe){.size = sizeof call.probe,
                                              .head_outputs = guard_floats(2 * 4 * 9 * 6)};
         layer_run_with(context, mha, &call);
-        assert_int_equal(
-            headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, &call.options),
-            HEADWISE_OK);
-        assert_int_equal(headwise_attention(context, &y, &q, &k, &v, NULL), HEADWISE_OK);
+        assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
+        assert_int_equal(headwise_attention(context, &attended), HEADWISE_OK);
         compare_same_bits(y.data, call.probe.head_outputs, 2 * 4 * 9 * 6, "positions %d", given);
     }
     positions[17] = 50; /* beyond the table */
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, NULL, &call.options),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, &v, &call.x, &call.x, NULL),
-                     HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_ERR_INVALID);
+    projected.positions = NULL;
+    projected.memory = &call.x;
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_ERR_INVALID);
     headwise_mha_destroy(mha);
     headwise_rotary_destroy(rotary);
     headwise_context_destroy(context);
@@ -164,17 +179,21 @@ static void each_output_alone(enum headwise_isa isa) {
     struct headwise_tensor all[3] = {call_tensor(HEADWISE_F32, 1, 6, 11, 7, NULL),
                                      call_tensor(HEADWISE_F32, 1, 2, 12, 7, NULL),
                                      call_tensor(HEADWISE_F32, 1, 2, 12, 5, NULL)};
-    assert_int_equal(
-        headwise_mha_project(context, mha, &all[0], &all[1], &all[2], &call.x, &call.memory, NULL),
-        HEADWISE_OK);
+    struct headwise_attention_call projected = {.size = sizeof projected,
+                                                .q = &all[0],
+                                                .k = &all[1],
+                                                .v = &all[2],
+                                                .x = &call.x,
+                                                .memory = &call.memory};
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
     for (int which = 0; which < 3; which++) {
         struct headwise_tensor one = all[which];
         int64_t n = one.size[1] * one.size[2] * one.size[3];
         one = call_tensor(HEADWISE_BF16, 1, one.size[1], one.size[2], one.size[3], NULL);
-        assert_int_equal(headwise_mha_project(context, mha, which == 0 ? &one : NULL,
-                                              which == 1 ? &one : NULL, which == 2 ? &one : NULL,
-                                              &call.x, &call.memory, NULL),
-                         HEADWISE_OK);
+        projected.q = which == 0 ? &one : NULL;
+        projected.k = which == 1 ? &one : NULL;
+        projected.v = which == 2 ? &one : NULL;
+        assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
         for (int64_t i = 0; i < n; i++)
             assert_int_equal(
                 ((uint16_t *)one.data)[i],
@@ -182,10 +201,11 @@ static void each_output_alone(enum headwise_isa isa) {
         guard_check();
     }
     /* Without keys a memory is not needed, though d_memory is not d_model. */
-    assert_int_equal(headwise_mha_project(context, mha, &all[0], NULL, NULL, &call.x, NULL, NULL),
-                     HEADWISE_OK);
-    assert_int_equal(headwise_mha_project(context, mha, NULL, NULL, NULL, &call.x, NULL, NULL),
-                     HEADWISE_OK);
+    projected.q = &all[0];
+    projected.k = projected.v = projected.memory = NULL;
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
+    projected.q = NULL;
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_OK);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
 }
@@ -204,24 +224,24 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
     struct headwise_attention_options options = {.size = sizeof options, .softcap = -1};
     heads.size[1] = 5;
     broadcast.stride[1] = 0;
-    assert_int_equal(headwise_mha_project(NULL, mha, &q, NULL, NULL, x, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, NULL, &q, NULL, NULL, x, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &q, NULL, NULL, NULL, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, NULL, x, NULL, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &heads, NULL, NULL, x, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &broadcast, NULL, NULL, x, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &rows, NULL, x, m, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_mha_project(context, mha, &q, &k, NULL, x, m, &options),
-                     HEADWISE_ERR_INVALID);
+    const struct headwise_attention_call right = {
+        .size = sizeof right, .q = &q, .x = x, .memory = m};
+    const struct headwise_attention_call wrong[] = {
+        {.size = sizeof right, .q = &q, .memory = m},
+        {.size = sizeof right, .q = &q, .k = &k, .x = x},
+        {.size = sizeof right, .q = &heads, .x = x, .memory = m},
+        {.size = sizeof right, .q = &broadcast, .x = x, .memory = m},
+        {.size = sizeof right, .q = &q, .k = &rows, .x = x, .memory = m},
+        {.size = sizeof right, .q = &q, .k = &k, .x = x, .memory = m, .options = &options},
+    };
+    assert_int_equal(headwise_mha_project(NULL, mha, &right), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_mha_project(context, NULL, &right), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_mha_project(context, mha, NULL), HEADWISE_ERR_INVALID);
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++)
+        assert_int_equal(headwise_mha_project(context, mha, wrong + i), HEADWISE_ERR_INVALID);
     guard_expect_untouched(q.data, 6 * 4 * 7 * sizeof(float), "q");
     guard_expect_untouched(k.data, 2 * 5 * 7 * sizeof(float), "k");
+    assert_int_equal(headwise_mha_project(context, mha, &right), HEADWISE_OK);
     headwise_mha_destroy(mha);
     headwise_context_destroy(context);
 }

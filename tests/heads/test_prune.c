@@ -28,7 +28,7 @@ static void expect_numbers(const headwise_mha *mha, const int64_t *numbers, int6
                         (size_t)n * sizeof(int64_t));
 }
 
-/* Options with something for every head of the whole layer: a mask, sinks, slopes, T5's biases. */
+/* What a call gives for every head of the whole layer: a mask, sinks, slopes, T5's biases. */
 struct by_head {
     struct headwise_tensor mask;
     float *sinks, *slopes, *relative;
@@ -51,10 +51,10 @@ static struct by_head make_by_head(struct test_rng *rng, int64_t heads, int64_t 
     return by_head;
 }
 
-static void use_by_head(struct headwise_attention_options *options, struct by_head *by_head,
-                        int variant) {
+static void use_by_head(struct layer_call *call, struct by_head *by_head, int variant) {
+    struct headwise_attention_options *options = &call->options;
     options->causal = (enum headwise_causal)(variant % 3);
-    options->mask = variant & 1 ? &by_head->mask : NULL;
+    call->given.mask = variant & 1 ? &by_head->mask : NULL;
     options->sinks = variant & 2 ? by_head->sinks : NULL;
     options->alibi_slopes = variant & 4 ? by_head->slopes : NULL;
     options->relative_bias = variant & 1 ? by_head->relative : NULL;
@@ -123,10 +123,10 @@ static void expect_gated_is_pruned(enum headwise_isa isa, struct test_rng *rng,
         gates[h] = 1;
     for (int64_t i = 0; i < n; i++)
         gates[drop[i]] = 0;
-    use_by_head(&gated.options, &by_head, variant);
-    gated.options.head_gates = gates;
+    use_by_head(&gated, &by_head, variant);
+    gated.given.head_gates = gates;
     gated.probe = new_probe(2, heads, rows, headwise_mha_describe(whole)->value_dim);
-    use_by_head(&call.options, &rest, variant);
+    use_by_head(&call, &rest, variant);
     call.y = call_tensor(HEADWISE_F32, 2, 1, rows, headwise_mha_describe(whole)->d_out, NULL);
     call.probe = new_probe(2, heads - n, rows, headwise_mha_describe(whole)->value_dim);
     layer_run_with(context, whole, &gated);
@@ -292,7 +292,7 @@ static void a_twin_takes_over(enum headwise_isa isa) {
     headwise_mha *merged = prune(context, whole, (const int64_t[]){3}, 1, (const int64_t[]){1});
     struct layer_call call = layer_call_make(&rng, &config, 1, 20, -1, HEADWISE_F32);
     layer_run_with(context, merged, &call);
-    const struct oracle_result *want = oracle_layer(&config, &call.x, NULL, &call.options);
+    const struct oracle_result *want = layer_oracle(&config, &call);
     for (int64_t i = 0; i < 20 * 24; i++)
         compare_expect((double)((float *)call.y.data)[i], want->out[i], want->out_bound[i],
                        "element %d", (int)i);
@@ -419,16 +419,15 @@ static void over_caches_too(enum headwise_isa isa) {
     for (int step = 0; step < 4; step++) {
         int64_t rows = step == 0 ? 260 : 1;
         struct layer_call call = layer_call_make(&rng, &config, 1, rows, -1, HEADWISE_F32);
-        struct headwise_tensor y = call_tensor(HEADWISE_F32, 1, 1, rows, 24, NULL);
         call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
-        assert_int_equal(
-            headwise_mha_forward_cached(context, pruned, &y, &call.x, caches[1], 0, &call.options),
-            HEADWISE_OK);
-        call.options.head_gates = gates;
-        assert_int_equal(headwise_mha_forward_cached(context, whole, &call.y, &call.x, caches[0], 0,
-                                                     &call.options),
-                         HEADWISE_OK);
-        compare_same_bits(y.data, call.y.data, (size_t)rows * 24, "step %d", step);
+        struct layer_call gated = call;
+        call.given.cache = caches[1];
+        gated.y = call_tensor(HEADWISE_F32, 1, 1, rows, 24, NULL);
+        gated.given.cache = caches[0];
+        gated.given.head_gates = gates;
+        layer_run_with(context, pruned, &call);
+        layer_run_with(context, whole, &gated);
+        compare_same_bits(call.y.data, gated.y.data, (size_t)rows * 24, "step %d", step);
     }
     headwise_cache_destroy(caches[0]);
     headwise_cache_destroy(caches[1]);

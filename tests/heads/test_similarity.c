@@ -14,18 +14,19 @@ enum { MOST_HEADS = 8 };
 static double *correlate(enum headwise_isa isa, const struct call *call, int threads) {
     double *r = guard_plain(MOST_HEADS * MOST_HEADS, sizeof(double));
     headwise_context *context = call_context(isa, threads);
-    if (headwise_map_correlation(context, r, &call->q, &call->k, &call->options) != HEADWISE_OK)
+    const struct headwise_attention_call arguments = call_arguments(call);
+    if (headwise_map_correlation(context, r, &arguments) != HEADWISE_OK)
         fail_msg("headwise_map_correlation: %s", headwise_last_error());
     headwise_context_destroy(context);
     return r;
 }
 
 static double position(const struct call *call, int64_t b, int64_t i) {
-    const struct headwise_attention_options *o = &call->options;
+    const struct headwise_attention_call *given = &call->given;
     int64_t keys = call_keys(call), offset = keys - call->shape.keys;
-    if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        offset = (o->key_lengths ? o->key_lengths[b] : keys) - call->shape.queries;
-    return (double)(i + (o->query_offsets ? o->query_offsets[b] : offset));
+    if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
+        offset = (given->key_lengths ? given->key_lengths[b] : keys) - call->shape.queries;
+    return (double)(i + (given->query_offsets ? given->query_offsets[b] : offset));
 }
 
 /* The entries that count, with the weights that the engine itself shows: [entry][head]. */
@@ -39,7 +40,7 @@ static struct entries list_entries(enum headwise_isa isa, const struct call *cal
     const struct call_shape *s = &call->shape;
     int64_t keys = call_keys(call), map = s->queries * keys;
     call_new_outputs(&shown);
-    shown.options.head_gates = NULL;
+    shown.given.head_gates = NULL;
     call_probe(&shown, CALL_WEIGHTS | CALL_SCORES, HEADWISE_SCORES_MASKED);
     call_run(isa, &shown);
     struct entries e = {guard_plain((size_t)(s->batch * map * s->heads), sizeof(double)), 0};
@@ -114,15 +115,15 @@ static void correlation_follows_the_options(enum headwise_isa isa) {
             call_tensor(HEADWISE_BOOL, 1, variant & 8 ? 4 : 1, 25, 280, NULL);
         for (int64_t i = 0; i < mask.size[1] * 25 * 280; i++)
             ((uint8_t *)mask.data)[i] = test_rng_below(&rng, 3) != 0;
-        call.options.key_lengths = variant & 1 ? lengths : NULL;
-        call.options.query_offsets = variant & 2 ? offsets : NULL;
+        call.given.key_lengths = variant & 1 ? lengths : NULL;
+        call.given.query_offsets = variant & 2 ? offsets : NULL;
         call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
         call.options.window_is_set = variant & 2;
         call.options.window_left = 20;
         call.options.window_right = -1;
         call.options.sinks = variant & 4 ? sinks : NULL;
-        call.options.mask = variant & 4 ? &mask : NULL;
-        call.options.head_gates = gates;
+        call.given.mask = variant & 4 ? &mask : NULL;
+        call.given.head_gates = gates;
         expect_correlation(isa, &call, "options");
     }
 }
@@ -135,8 +136,8 @@ static void correlation_counts_past_keys(enum headwise_isa isa) {
     struct headwise_tensor past_value = call_tensor(HEADWISE_F32, 1, 2, 33, 4, NULL);
     call_fill(&rng, &past_key, 1);
     call_fill(&rng, &past_value, 1);
-    call.options.past_key = &past_key;
-    call.options.past_value = &past_value;
+    call.given.past_key = &past_key;
+    call.given.past_value = &past_value;
     call.options.causal = HEADWISE_CAUSAL_TOP_LEFT;
     expect_correlation(isa, &call, "past");
 }
@@ -188,20 +189,21 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
     struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
     headwise_context *context = call_context(isa, 1);
     double r[16] = {7};
-    assert_int_equal(headwise_map_correlation(context, r, &call.q, &call.k, NULL),
-                     HEADWISE_ERR_INVALID); /* 4 heads on 3 */
-    assert_int_equal(headwise_map_correlation(NULL, r, &call.q, &call.q, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_map_correlation(context, NULL, &call.q, &call.q, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_map_correlation(context, r, NULL, &call.q, NULL),
-                     HEADWISE_ERR_INVALID);
-    assert_int_equal(headwise_map_correlation(context, r, &call.q, NULL, NULL),
-                     HEADWISE_ERR_INVALID);
-    call.options.softcap = -1;
-    assert_int_equal(headwise_map_correlation(context, r, &call.q, &call.q, &call.options),
-                     HEADWISE_ERR_INVALID);
+    const struct headwise_attention_options options = {.size = sizeof options, .softcap = -1};
+    const struct headwise_attention_call right = {.size = sizeof right, .q = &call.q, .k = &call.q};
+    const struct headwise_attention_call wrong[] = {
+        {.size = sizeof right, .q = &call.q, .k = &call.k}, /* 4 heads on 3 */
+        {.size = sizeof right, .k = &call.q},
+        {.size = sizeof right, .q = &call.q},
+        {.size = sizeof right, .q = &call.q, .k = &call.q, .options = &options},
+    };
+    assert_int_equal(headwise_map_correlation(NULL, r, &right), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_map_correlation(context, NULL, &right), HEADWISE_ERR_INVALID);
+    assert_int_equal(headwise_map_correlation(context, r, NULL), HEADWISE_ERR_INVALID);
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++)
+        assert_int_equal(headwise_map_correlation(context, r, wrong + i), HEADWISE_ERR_INVALID);
     assert_true(r[0] == 7);
+    assert_int_equal(headwise_map_correlation(context, r, &right), HEADWISE_OK);
     headwise_context_destroy(context);
 }
 
@@ -286,7 +288,7 @@ static void changes_are_those_of_gated_calls(enum headwise_isa isa) {
             if (set >> h & 1)
                 gone[count++] = h;
         }
-        gated.options.head_gates = gates;
+        gated.given.head_gates = gates;
         layer_run_with(s.context, s.mha, &gated);
         compare_expect(headwise_gram_change(s.gram, 5, gone, count),
                        distance(gated.y.data, s.call.y.data, n), tolerance, "set %u", set);

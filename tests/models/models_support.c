@@ -81,7 +81,7 @@ float *models_floats(const headwise_safetensors *file, const char *name, int64_t
 
 float *models_run(headwise_context *context, const headwise_checkpoint_layer *layer, const float *x,
                   int64_t batch, int64_t rows, const float *memory, int64_t memory_rows,
-                  const struct headwise_attention_options *options) {
+                  const struct headwise_attention_call *given) {
     const headwise_mha *mha = headwise_checkpoint_layer_mha(layer);
     int64_t n = rows / batch, d_out = headwise_mha_describe(mha)->d_out;
     float *y = guard_floats((size_t)(rows * d_out));
@@ -90,10 +90,15 @@ float *models_run(headwise_context *context, const headwise_checkpoint_layer *la
     struct headwise_tensor ty = headwise_tensor_brhc(y, HEADWISE_F32, batch, n, 1, d_out);
     struct headwise_tensor tm = headwise_tensor_brhc(
         memory, HEADWISE_F32, batch, memory_rows / batch, 1, headwise_mha_describe(mha)->d_memory);
-    if (options == NULL)
-        options = headwise_checkpoint_layer_options(layer);
-    if (headwise_mha_forward(context, mha, &ty, &tx, memory != NULL ? &tm : NULL, options) !=
-        HEADWISE_OK)
+    struct headwise_attention_call call = {.size = sizeof call};
+    if (given != NULL)
+        call = *given;
+    call.y = &ty;
+    call.x = &tx;
+    call.memory = memory != NULL ? &tm : NULL;
+    if (call.options == NULL)
+        call.options = headwise_checkpoint_layer_options(layer);
+    if (headwise_mha_forward(context, mha, &call) != HEADWISE_OK)
         fail_msg("%s", headwise_last_error());
     return y;
 }

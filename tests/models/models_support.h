@@ -26,10 +26,10 @@ float *models_floats(const headwise_safetensors *file, const char *name, int64_t
 
 headwise_safetensors *models_file(const char *path);
 
-/* y (guarded) of a layer for batch inputs of rows / batch rows each; memory may be NULL. options
- * NULL: the layer's own. */
+/* y (guarded) of a layer for batch inputs of rows / batch rows each; memory may be NULL. given:
+ * what else the call is given, or NULL; without options in it they are the layer's own. */
 float *models_run(headwise_context *context, const headwise_checkpoint_layer *layer, const float *x,
                   int64_t batch, int64_t rows, const float *memory, int64_t memory_rows,
-                  const struct headwise_attention_options *options);
+                  const struct headwise_attention_call *given);
 
 #endif

@@ -32,13 +32,16 @@ static struct seen look(enum headwise_isa isa, const char *path,
     struct headwise_tensor k = headwise_tensor_bhrc(seen.k, HEADWISE_F32, 1, n_kv, rows, dim);
     struct headwise_tensor v = headwise_tensor_bhrc(seen.v, HEADWISE_F32, 1, n_kv, rows, dim);
     struct headwise_probe probe = {.size = sizeof(probe), .scores = seen.scores};
-    options.past_key = options.past_value = &past;
-    options.present_key = &k;
-    options.present_value = &v;
     options.scale_is_set = true;
     options.scale = 1;
-    options.probe = &probe;
-    float *y = models_run(context, layer, x, 1, rows, NULL, 0, &options);
+    const struct headwise_attention_call call = {.size = sizeof(call),
+                                                 .options = &options,
+                                                 .past_key = &past,
+                                                 .past_value = &past,
+                                                 .present_key = &k,
+                                                 .present_value = &v,
+                                                 .probe = &probe};
+    float *y = models_run(context, layer, x, 1, rows, NULL, 0, &call);
     memcpy(seen.y, y, (size_t)(rows * headwise_mha_describe(mha)->d_out) * sizeof(*y));
     headwise_checkpoint_layer_destroy(layer);
     headwise_checkpoint_close(model);

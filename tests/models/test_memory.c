@@ -71,11 +71,14 @@ static void add_output(uint64_t *hash, struct scene *scene,
     struct headwise_tensor ty =
         headwise_tensor_brhc(y, HEADWISE_F32, 1, ROWS, 1, headwise_mha_describe(mha)->d_out);
     struct headwise_tensor tm = headwise_tensor_brhc(x, HEADWISE_F32, 1, ROWS, 1, memory_width);
+    const struct headwise_attention_call call = {
+        .size = sizeof call,
+        .y = &ty,
+        .x = &tx,
+        .memory = headwise_checkpoint_layer_is_cross(layer) ? &tm : NULL,
+        .options = headwise_checkpoint_layer_options(layer)};
     heap.fail_at = -1;
-    assert_int_equal(headwise_mha_forward(scene->context, mha, &ty, &tx,
-                                          headwise_checkpoint_layer_is_cross(layer) ? &tm : NULL,
-                                          headwise_checkpoint_layer_options(layer)),
-                     HEADWISE_OK);
+    assert_int_equal(headwise_mha_forward(scene->context, mha, &call), HEADWISE_OK);
     heap.fail_at = fail_at;
     add_bytes(hash, y, (size_t)(ROWS * headwise_mha_describe(mha)->d_out) * sizeof *y);
 }

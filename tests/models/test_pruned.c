@@ -56,10 +56,9 @@ static struct input read_input(const headwise_safetensors *expected, const char 
 static float *run(headwise_context *context, headwise_checkpoint *model, const char *part,
                   int64_t index, const struct input *input, const float *gates, int64_t *n) {
     headwise_checkpoint_layer *layer = models_layer(model, context, part, index);
-    struct headwise_attention_options options = *headwise_checkpoint_layer_options(layer);
-    options.head_gates = gates;
+    const struct headwise_attention_call gated = {.size = sizeof gated, .head_gates = gates};
     float *y = models_run(context, layer, input->x, 1, input->rows, input->memory,
-                          input->memory_rows, &options);
+                          input->memory_rows, &gated);
     *n = input->rows * headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->d_out;
     headwise_checkpoint_layer_destroy(layer);
     return y;
@@ -188,9 +187,11 @@ static void merges_outputs(enum headwise_isa isa) {
             headwise_tensor_brhc(input.x, HEADWISE_F32, 1, input.rows, 1, d_model);
         struct headwise_tensor y =
             headwise_tensor_brhc(want, HEADWISE_F32, 1, input.rows, 1, d_out);
-        assert_int_equal(headwise_mha_forward(context, merged, &y, &x, NULL,
-                                              headwise_checkpoint_layer_options(layer)),
-                         HEADWISE_OK);
+        const struct headwise_attention_options *settings =
+            headwise_checkpoint_layer_options(layer);
+        const struct headwise_attention_call call = {
+            .size = sizeof call, .y = &y, .x = &x, .options = settings};
+        assert_int_equal(headwise_mha_forward(context, merged, &call), HEADWISE_OK);
         assert_int_equal(
             headwise_checkpoint_write_pruned(model, in_folder("one"), NULL, 1, &options),
             HEADWISE_OK);

@@ -40,8 +40,10 @@ static void check_output(headwise_context *context, const struct checked *c) {
         headwise_tensor_brhc(c->x, HEADWISE_F32, c->batch, n, 1, config.d_model);
     struct headwise_tensor ty = headwise_tensor_brhc(y, HEADWISE_F32, c->batch, n, 1, config.d_out);
     const struct headwise_attention_options *options = headwise_checkpoint_layer_options(c->layer);
-    assert_int_equal(headwise_mha_forward(context, mha, &ty, &tx, NULL, options), HEADWISE_OK);
-    struct oracle_result *oracle = oracle_layer(&config, &tx, NULL, options);
+    const struct headwise_attention_call call = {
+        .size = sizeof(call), .y = &ty, .x = &tx, .options = options};
+    assert_int_equal(headwise_mha_forward(context, mha, &call), HEADWISE_OK);
+    struct oracle_result *oracle = oracle_layer(&config, &call);
     for (int64_t i = 0; i < c->rows * config.d_out; i++) {
         double bound = c->factor * oracle->out_bound[i] + BOUND_U * fabs(c->want[i]) + BOUND_TINY;
         assert_true(bound < 0.05); /* outputs are around 1, up to 4 */
