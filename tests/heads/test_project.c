@@ -1,5 +1,6 @@
 /* Queries, keys and values as a layer's attention sees them. */
 #include <math.h>
+#include <string.h>
 
 #include "bounds.h"
 #include "call.h"
@@ -246,6 +247,38 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* What is projected are the rows of a batch, to tensors. */
+static void caches_and_starts_are_refused(enum headwise_isa isa) {
+    static const int32_t starts[] = {0, 4};
+    const struct headwise_cache_config form = {.size = sizeof form,
+                                               .n_sequences = 1,
+                                               .n_kv_heads = 2,
+                                               .head_dim = 7,
+                                               .value_dim = 5,
+                                               .capacity = 5};
+    struct test_rng rng = test_rng_make(387);
+    struct headwise_mha_config config = make_config(&rng);
+    headwise_context *context = call_context(isa, 1);
+    headwise_mha *mha = layer_create(context, &config);
+    headwise_cache *cache = NULL;
+    assert_int_equal(headwise_cache_create(&cache, context, &form), HEADWISE_OK);
+    struct layer_call call = layer_call_make(&rng, &config, 1, 4, 4, HEADWISE_F32);
+    struct headwise_tensor q = call_tensor(HEADWISE_F32, 1, 6, 4, 7, NULL);
+    struct headwise_attention_call projected = {
+        .size = sizeof projected, .q = &q, .x = &call.x, .memory = &call.memory, .cache = cache};
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_ERR_INVALID);
+    assert_non_null(strstr(headwise_last_error(), "mha_project: cache is given, expected NULL"));
+    projected.cache = NULL;
+    projected.n_sequences = 1;
+    projected.query_starts = starts;
+    assert_int_equal(headwise_mha_project(context, mha, &projected), HEADWISE_ERR_INVALID);
+    assert_non_null(strstr(headwise_last_error(), "mha_project: sequences are given by"));
+    guard_expect_untouched(q.data, 6 * 4 * 7 * sizeof(float), "q");
+    headwise_cache_destroy(cache);
+    headwise_mha_destroy(mha);
+    headwise_context_destroy(context);
+}
+
 int main(void) {
     const struct test_case cases[] = {
         TEST_CASE(projections_match_float64),
@@ -254,6 +287,7 @@ int main(void) {
         TEST_CASE(norms_and_positions_come_first),
         TEST_CASE(each_output_alone),
         TEST_CASE(wrong_arguments_are_refused),
+        TEST_CASE(caches_and_starts_are_refused),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

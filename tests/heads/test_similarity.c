@@ -207,6 +207,32 @@ static void wrong_arguments_are_refused(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* Maps are those of a batch, of keys in a tensor. */
+static void caches_and_starts_are_refused(enum headwise_isa isa) {
+    static const int32_t starts[] = {0, 5};
+    const struct call_shape shape = {1, 4, 2, 5, 5, 4, 4};
+    const struct headwise_cache_config form = {
+        .size = sizeof form, .n_sequences = 1, .n_kv_heads = 2, .head_dim = 4, .capacity = 5};
+    struct test_rng rng = test_rng_make(399);
+    struct call call = call_make(&rng, &shape, HEADWISE_F32, 0);
+    headwise_context *context = call_context(isa, 1);
+    headwise_cache *cache = NULL;
+    double r[16] = {7};
+    assert_int_equal(headwise_cache_create(&cache, context, &form), HEADWISE_OK);
+    struct headwise_attention_call arguments = call_arguments(&call);
+    arguments.cache = cache;
+    assert_int_equal(headwise_map_correlation(context, r, &arguments), HEADWISE_ERR_INVALID);
+    assert_non_null(strstr(headwise_last_error(), "map_correlation: cache is given, expected"));
+    arguments.cache = NULL;
+    arguments.n_sequences = 1;
+    arguments.query_starts = starts;
+    assert_int_equal(headwise_map_correlation(context, r, &arguments), HEADWISE_ERR_INVALID);
+    assert_non_null(strstr(headwise_last_error(), "map_correlation: sequences are given by"));
+    assert_true(r[0] == 7);
+    headwise_cache_destroy(cache);
+    headwise_context_destroy(context);
+}
+
 /* A layer that has run once with everything shown. */
 struct shown {
     struct headwise_mha_config config;
@@ -357,6 +383,7 @@ int main(void) {
         TEST_CASE(empty_maps),
         TEST_CASE(correlation_has_the_same_bits_for_any_threads),
         TEST_CASE(wrong_arguments_are_refused),
+        TEST_CASE(caches_and_starts_are_refused),
         TEST_CASE(gram_matches_contributions),
         TEST_CASE(changes_are_those_of_gated_calls),
         TEST_CASE(gram_measures),
