@@ -128,6 +128,59 @@ struct headwise_tensor cached_view(const struct headwise_tensor *t, int64_t b, i
     return view;
 }
 
+struct headwise_attention_call cached_given(const struct headwise_attention_options *options) {
+    return (struct headwise_attention_call){.size = sizeof(struct headwise_attention_call),
+                                            .options = options};
+}
+
+static struct headwise_attention_call over(headwise_cache *cache, int64_t first,
+                                           const struct headwise_attention_call *given) {
+    struct headwise_attention_call call = given != NULL ? *given : cached_given(NULL);
+    call.cache = cache;
+    call.first_sequence = first;
+    return call;
+}
+
+enum headwise_status cached_try_append(headwise_context *context, headwise_cache *cache,
+                                       int64_t first, const struct headwise_tensor *k,
+                                       const struct headwise_tensor *v) {
+    struct headwise_attention_call call = over(cache, first, NULL);
+    call.k = k;
+    call.v = v;
+    return headwise_cache_append(context, &call);
+}
+
+enum headwise_status cached_try_attention(headwise_context *context,
+                                          const struct headwise_tensor *y,
+                                          const struct headwise_tensor *q, headwise_cache *cache,
+                                          int64_t first,
+                                          const struct headwise_attention_call *given) {
+    struct headwise_attention_call call = over(cache, first, given);
+    call.y = y;
+    call.q = q;
+    return headwise_attention(context, &call);
+}
+
+enum headwise_status cached_try_forward(headwise_context *context, const headwise_mha *mha,
+                                        const struct headwise_tensor *y,
+                                        const struct headwise_tensor *x, headwise_cache *cache,
+                                        int64_t first,
+                                        const struct headwise_attention_call *given) {
+    struct headwise_attention_call call = over(cache, first, given);
+    call.y = y;
+    call.x = x;
+    return headwise_mha_forward(context, mha, &call);
+}
+
+enum headwise_status cached_try_mha_append(headwise_context *context, const headwise_mha *mha,
+                                           headwise_cache *cache, int64_t first,
+                                           const struct headwise_tensor *memory,
+                                           const struct headwise_attention_call *given) {
+    struct headwise_attention_call call = over(cache, first, given);
+    call.memory = memory;
+    return headwise_mha_append(context, mha, &call);
+}
+
 void cached_append(headwise_context *context, headwise_cache *cache, int64_t sequence,
                    const struct headwise_tensor *k, const struct headwise_tensor *v,
                    int64_t chunk) {
@@ -135,8 +188,7 @@ void cached_append(headwise_context *context, headwise_cache *cache, int64_t seq
         int64_t n = k->size[2] - r < chunk ? k->size[2] - r : chunk;
         struct headwise_tensor k_rows = cached_view(k, 0, k->size[0], r, n);
         struct headwise_tensor v_rows = cached_view(v, 0, v->size[0], r, n);
-        cached_expect_ok(headwise_cache_append(context, cache, sequence, &k_rows, &v_rows),
-                         "append");
+        cached_expect_ok(cached_try_append(context, cache, sequence, &k_rows, &v_rows), "append");
     }
 }
 

@@ -43,6 +43,28 @@ struct headwise_cache_config cached_config(const struct headwise_tensor *k,
 struct headwise_tensor cached_view(const struct headwise_tensor *t, int64_t b, int64_t n_batch,
                                    int64_t r, int64_t n_rows);
 
+/* Calls over the sequences of a cache from `first` on; *given, which may be NULL, holds the rest.
+ */
+enum headwise_status cached_try_append(headwise_context *context, headwise_cache *cache,
+                                       int64_t first, const struct headwise_tensor *k,
+                                       const struct headwise_tensor *v);
+enum headwise_status cached_try_attention(headwise_context *context,
+                                          const struct headwise_tensor *y,
+                                          const struct headwise_tensor *q, headwise_cache *cache,
+                                          int64_t first,
+                                          const struct headwise_attention_call *given);
+enum headwise_status cached_try_forward(headwise_context *context, const headwise_mha *mha,
+                                        const struct headwise_tensor *y,
+                                        const struct headwise_tensor *x, headwise_cache *cache,
+                                        int64_t first, const struct headwise_attention_call *given);
+enum headwise_status cached_try_mha_append(headwise_context *context, const headwise_mha *mha,
+                                           headwise_cache *cache, int64_t first,
+                                           const struct headwise_tensor *memory,
+                                           const struct headwise_attention_call *given);
+
+/* What is given by options alone. */
+struct headwise_attention_call cached_given(const struct headwise_attention_options *options);
+
 /* Appends all rows of k and v to the sequences from `sequence` on, `chunk` rows at a time. */
 void cached_append(headwise_context *context, headwise_cache *cache, int64_t sequence,
                    const struct headwise_tensor *k, const struct headwise_tensor *v, int64_t chunk);

@@ -15,13 +15,14 @@ static const struct call_shape shapes[] = {
     {1, 8, 2, 1, 700, 128, 128},
 };
 
-/* y of headwise_attention_cached for rows r ... of the call's queries, whose keys are in. */
-static void attend(headwise_context *context, const headwise_cache *cache, struct call *call,
-                   int64_t r, int64_t n) {
+/* y of the call over the cache for rows r ... of its queries, whose keys are in. */
+static void attend(headwise_context *context, headwise_cache *cache, struct call *call, int64_t r,
+                   int64_t n) {
     struct headwise_tensor q = cached_view(&call->q, 0, call->q.size[0], r, n);
     struct headwise_tensor y = cached_view(&call->y, 0, call->y.size[0], r, n);
-    cached_expect_ok(headwise_attention_cached(context, &y, &q, cache, 0, &call->options),
-                     "attention_cached");
+    struct headwise_attention_call given = call_arguments(call);
+    given.k = given.v = NULL;
+    cached_expect_ok(cached_try_attention(context, &y, &q, cache, 0, &given), "attention");
     guard_check();
 }
 
@@ -83,7 +84,6 @@ static void expect_options(enum headwise_isa isa, struct test_rng *rng,
     struct call cached = call;
     call_new_outputs(&cached);
     call_probe(&cached, CALL_ALL, HEADWISE_SCORES_MASKED);
-    cached.options.probe = &cached.probe;
     attend(context, cache, &cached, 0, shape->queries);
     /* The tensors hold what the cache does, so that the types do not matter. */
     for (int64_t b = 0; b < shape->batch; b++) {
@@ -96,16 +96,16 @@ static void expect_options(enum headwise_isa isa, struct test_rng *rng,
                (size_t)(shape->kv_heads * shape->keys * shape->value_dim) * sizeof(float));
     }
     call_probe(&call, CALL_ALL, HEADWISE_SCORES_MASKED);
-    if (call.options.causal != HEADWISE_CAUSAL_BOTTOM_RIGHT && !call.options.query_offsets) {
+    if (call.options.causal != HEADWISE_CAUSAL_BOTTOM_RIGHT && !call.given.query_offsets) {
         int64_t *offsets = guard_plain((size_t)shape->batch, sizeof(int64_t));
         for (int64_t b = 0; b < shape->batch; b++)
             offsets[b] = shape->keys - shape->queries;
-        call.options.query_offsets = offsets;
+        call.given.query_offsets = offsets;
     }
     call_run(isa, &call);
     call_expect_same(&cached, &call, "options");
     if (shape->heads * shape->queries * shape->keys <= MOST_ORACLE_SCORES) {
-        struct oracle_result *result = oracle_attention(&call.q, &call.k, &call.v, &call.options);
+        struct oracle_result *result = call_oracle(&call);
         oracle_expect(result, &cached.y, &cached.probe);
     }
     headwise_cache_destroy(cache);
@@ -148,8 +148,7 @@ static void no_query_heads_leave_a_mean_of_zeros(enum headwise_isa isa) {
     float mean[3 * 5];
     for (int i = 0; i < 3 * 5; i++)
         mean[i] = NAN;
-    struct headwise_probe probe = {.size = sizeof probe, .mean_weights = mean};
-    call.options.probe = &probe;
+    call.probe = (struct headwise_probe){.size = sizeof call.probe, .mean_weights = mean};
     call.q.size[1] = call.y.size[1] = 0;
     attend(context, cache, &call, 0, 3);
     for (int i = 0; i < 3 * 5; i++)

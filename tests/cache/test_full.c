@@ -54,11 +54,11 @@ static void a_full_sequence_stops_the_whole_append(enum headwise_isa isa) {
         struct headwise_tensor v = call_tensor(HEADWISE_F32, 3, 2, ROWS, 4, NULL);
         call_fill(&rng, &k, 1);
         call_fill(&rng, &v, 1);
-        expect_full(headwise_cache_append(context, cache, 0, &k, &v), text);
+        expect_full(cached_try_append(context, cache, 0, &k, &v), text);
         cached_expect_unchanged(&kept, before, "append");
         /* One row less fits, and then there is room for none. */
         k.size[2] = v.size[2] = ROWS - 1;
-        cached_expect_ok(headwise_cache_append(context, cache, 0, &k, &v), "append");
+        cached_expect_ok(cached_try_append(context, cache, 0, &k, &v), "append");
         assert_int_equal(headwise_cache_length(cache, 2), CAPACITY);
         assert_int_equal(headwise_cache_room(cache, 2), 0);
         assert_int_equal(headwise_cache_room(cache, 0), CAPACITY - ROWS + 1);
@@ -77,18 +77,18 @@ static void a_full_sequence_stops_the_layer(enum headwise_isa isa) {
     void *before = cached_snapshot(&kept);
     struct layer_call call = layer_call_make(&rng, &config, 2, ROWS, -1, HEADWISE_F32);
     layer_call_probe(&call, HEADWISE_SCORES_MASKED);
-    call.options.probe = &call.probe;
-    expect_full(headwise_mha_forward_cached(context, mha, &call.y, &call.x, cache, 1, NULL),
-                "mha_forward_cached: sequence 2 holds 296 keys and has room for 4 more, not 5");
-    expect_full(headwise_mha_append(context, mha, cache, 1, &call.x, NULL),
+    struct headwise_attention_call given = cached_given(NULL);
+    given.probe = &call.probe;
+    expect_full(cached_try_forward(context, mha, &call.y, &call.x, cache, 1, &given),
+                "mha_forward: sequence 2 holds 296 keys and has room for 4 more, not 5");
+    expect_full(cached_try_mha_append(context, mha, cache, 1, &call.x, NULL),
                 "mha_append: sequence 2 holds 296 keys and has room for 4 more, not 5");
     cached_expect_unchanged(&kept, before, "layer");
     guard_expect_untouched(call.y.data, (size_t)2 * ROWS * 12 * sizeof(float), "y");
     guard_expect_untouched(call.probe.lse, (size_t)2 * 2 * ROWS * sizeof(float), "lse");
     /* The sequences before it have room. */
     call = layer_call_make(&rng, &config, 2, ROWS, -1, HEADWISE_F32);
-    cached_expect_ok(headwise_mha_forward_cached(context, mha, &call.y, &call.x, cache, 0, NULL),
-                     "forward");
+    cached_expect_ok(cached_try_forward(context, mha, &call.y, &call.x, cache, 0, NULL), "forward");
     assert_int_equal(headwise_cache_length(cache, 1), 7 + ROWS);
     headwise_cache_destroy(cache);
     headwise_mha_destroy(mha);

@@ -32,9 +32,9 @@ static void run_chunks(headwise_context *context, const headwise_mha *mha, headw
         int64_t count = rows - r < chunk ? rows - r : chunk;
         struct headwise_tensor x = cached_view(&call->x, 0, n, r, count);
         struct headwise_tensor y = cached_view(&call->y, 0, n, r, count);
-        cached_expect_ok(
-            headwise_mha_forward_cached(context, mha, &y, &x, cache, sequence, &call->options),
-            "forward_cached");
+        struct headwise_attention_call given = layer_call_arguments(call);
+        cached_expect_ok(cached_try_forward(context, mha, &y, &x, cache, sequence, &given),
+                         "forward");
     }
     guard_check();
 }
@@ -75,9 +75,9 @@ static void ragged_sequences_are_on_their_own(enum headwise_isa isa) {
     headwise_cache *alone = cache_of(context, mha, 4, 270, HEADWISE_F16);
     for (int64_t s = 0; s < 3; s++) {
         struct layer_call before = layer_call_make(&rng, &config, 1, lengths[s], -1, HEADWISE_F32);
-        cached_expect_ok(headwise_mha_append(context, mha, cache, 1 + s, &before.x, NULL),
+        cached_expect_ok(cached_try_mha_append(context, mha, cache, 1 + s, &before.x, NULL),
                          "append");
-        cached_expect_ok(headwise_mha_append(context, mha, alone, 1 + s, &before.x, NULL),
+        cached_expect_ok(cached_try_mha_append(context, mha, alone, 1 + s, &before.x, NULL),
                          "append");
     }
     struct layer_call call = layer_call_make(&rng, &config, 3, 7, -1, HEADWISE_F32);
@@ -110,23 +110,77 @@ static void cross_attention_keeps_its_memory(enum headwise_isa isa) {
     struct layer_call call = layer_call_make(&rng, &config, 2, 11, 391, HEADWISE_F32);
     for (int64_t r = 0; r < 391; r += 100) {
         struct headwise_tensor part = cached_view(&call.memory, 0, 2, r, r + 100 > 391 ? 91 : 100);
-        cached_expect_ok(headwise_mha_append(context, mha, cache, 0, &part, NULL), "append");
+        cached_expect_ok(cached_try_mha_append(context, mha, cache, 0, &part, NULL), "append");
     }
     layer_run_with(context, mha, &call);
     layer_call_probe(&call, HEADWISE_SCORES_MASKED);
+    struct headwise_attention_call attend = cached_given(NULL);
+    attend.attend_only = true;
     for (int64_t chunk = 1; chunk <= 11; chunk += 5) {
         struct headwise_tensor got = new_output(&call.y);
         for (int64_t r = 0; r < 11; r += chunk) {
             int64_t n = 11 - r < chunk ? 11 - r : chunk;
             struct headwise_tensor x = cached_view(&call.x, 0, 2, r, n);
             struct headwise_tensor y = cached_view(&got, 0, 2, r, n);
-            cached_expect_ok(headwise_mha_attend(context, mha, &y, &x, cache, 0, NULL), "attend");
+            cached_expect_ok(cached_try_forward(context, mha, &y, &x, cache, 0, &attend), "attend");
         }
         cached_expect_same(&got, &call.y, "attend");
     }
     assert_int_equal(headwise_cache_length(cache, 0), 391);
     headwise_cache_destroy(cache);
     headwise_mha_destroy(mha);
+    headwise_context_destroy(context);
+}
+
+static void expect_held(const headwise_cache *got, const headwise_cache *want, int64_t sequence) {
+    struct headwise_tensor k[2], v[2];
+    assert_int_equal(headwise_cache_length(got, sequence), headwise_cache_length(want, sequence));
+    cached_read(got, sequence, 0, &k[0], &v[0]);
+    cached_read(want, sequence, 0, &k[1], &v[1]);
+    cached_expect_same(&k[0], &k[1], "keys");
+    cached_expect_same(&v[0], &v[1], "values");
+}
+
+/* Rows of several sequences in one append: what one append for each sequence gives. The positions
+ * of rotary are the rows' places in their own sequences. */
+static void packed_rows_go_to_their_sequences(enum headwise_isa isa) {
+    const int32_t starts[] = {1, 1, 30, 31, 70}; /* rows 0 and 70 belong to none */
+    const int64_t sequences[] = {3, 0, 4, 1};
+    struct test_rng rng = test_rng_make(414);
+    headwise_context *context = cached_context(isa, 3, 0xff);
+    headwise_rotary *rotary = NULL;
+    const struct headwise_rotary_config table = {
+        .size = sizeof(table), .rotary_dim = 20, .n_positions = 300};
+    cached_expect_ok(headwise_rotary_create(&rotary, context, &table), "rotary");
+    for (int rotates = 0; rotates < 2; rotates++) {
+        struct headwise_mha_config config = grouped_layer(&rng);
+        config.rotary = rotates ? rotary : NULL;
+        headwise_mha *mha = layer_create(context, &config);
+        headwise_cache *packed = cache_of(context, mha, 5, 300, HEADWISE_F32);
+        headwise_cache *single = cache_of(context, mha, 5, 300, HEADWISE_F32);
+        struct layer_call call = layer_call_make(&rng, &config, 1, 71, -1, HEADWISE_F32);
+        struct headwise_attention_call given = {.size = sizeof(given),
+                                                .memory = &call.x,
+                                                .cache = packed,
+                                                .n_sequences = 4,
+                                                .query_starts = starts,
+                                                .cache_sequences = sequences};
+        for (int round = 0; round < 2; round++)
+            cached_expect_ok(headwise_mha_append(context, mha, &given), "packed");
+        for (int i = 0; i < 8; i++) {
+            struct headwise_tensor rows =
+                cached_view(&call.x, 0, 1, starts[i % 4], starts[i % 4 + 1] - starts[i % 4]);
+            cached_expect_ok(
+                cached_try_mha_append(context, mha, single, sequences[i % 4], &rows, NULL), "one");
+        }
+        for (int64_t s = 0; s < 5; s++)
+            expect_held(packed, single, s);
+        assert_int_equal(headwise_cache_length(packed, 1), 2 * 39);
+        headwise_cache_destroy(packed);
+        headwise_cache_destroy(single);
+        headwise_mha_destroy(mha);
+    }
+    headwise_rotary_destroy(rotary);
     headwise_context_destroy(context);
 }
 
@@ -144,7 +198,6 @@ static void the_probe_sees_the_same(enum headwise_isa isa) {
     struct layer_call cached = call;
     cached.y = new_output(&call.y);
     layer_call_probe(&cached, HEADWISE_SCORES_MASKED);
-    cached.options.probe = &cached.probe;
     run_chunks(context, mha, cache, 0, &cached, 280);
     size_t rows = 2 * 4 * 280;
     compare_same_bits(cached.probe.weights, call.probe.weights, rows * 280, "weights");
@@ -159,9 +212,8 @@ static void the_probe_sees_the_same(enum headwise_isa isa) {
 
 int main(void) {
     const struct test_case cases[] = {
-        TEST_CASE(any_chunks_give_the_same_bits),
-        TEST_CASE(ragged_sequences_are_on_their_own),
-        TEST_CASE(cross_attention_keeps_its_memory),
+        TEST_CASE(any_chunks_give_the_same_bits),    TEST_CASE(ragged_sequences_are_on_their_own),
+        TEST_CASE(cross_attention_keeps_its_memory), TEST_CASE(packed_rows_go_to_their_sequences),
         TEST_CASE(the_probe_sees_the_same),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

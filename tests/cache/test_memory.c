@@ -149,10 +149,10 @@ static void sequences_far_apart(enum headwise_isa isa) {
             cached_create(context, cached_config(&call.k, &call.v, KEYS, types[t]));
         cached_append(context, far, N - 1, &call.k, &call.v, 9);
         cached_append(context, alone, 0, &call.k, &call.v, 9);
-        cached_expect_ok(
-            headwise_attention_cached(context, &call.y, &call.q, far, N - 1, &call.options), "far");
-        cached_expect_ok(
-            headwise_attention_cached(context, &near.y, &near.q, alone, 0, &call.options), "near");
+        struct headwise_attention_call given = cached_given(&call.options);
+        cached_expect_ok(cached_try_attention(context, &call.y, &call.q, far, N - 1, &given),
+                         "far");
+        cached_expect_ok(cached_try_attention(context, &near.y, &near.q, alone, 0, &given), "near");
         call_expect_same(&call, &near, "far apart");
         cached_expect_ok(headwise_cache_copy(far, 0, N - 1), "copy");
         assert_int_equal(headwise_cache_length(far, 0), KEYS);

@@ -51,15 +51,11 @@ static void run_chunks(headwise_context *context, const headwise_mha *mha, headw
         int64_t count = rows - r < chunk ? rows - r : chunk;
         struct headwise_tensor x = cached_view(&call->x, 0, n, r, count);
         struct headwise_tensor y = cached_view(&call->y, 0, n, r, count);
-        if (!in_two_steps) {
-            cached_expect_ok(
-                headwise_mha_forward_cached(context, mha, &y, &x, cache, 0, &call->options),
-                "forward_cached");
-            continue;
-        }
-        cached_expect_ok(headwise_mha_append(context, mha, cache, 0, &x, &call->options), "append");
-        cached_expect_ok(headwise_mha_attend(context, mha, &y, &x, cache, 0, &call->options),
-                         "attend");
+        struct headwise_attention_call given = layer_call_arguments(call);
+        if (in_two_steps)
+            cached_expect_ok(cached_try_mha_append(context, mha, cache, 0, &x, &given), "append");
+        given.attend_only = in_two_steps;
+        cached_expect_ok(cached_try_forward(context, mha, &y, &x, cache, 0, &given), "forward");
     }
     guard_check();
 }
@@ -100,8 +96,8 @@ static void ragged_sequences_count_for_themselves(enum headwise_isa isa) {
     headwise_cache *cache = cache_of(context, mha, 3, 270), *given = cache_of(context, mha, 3, 270);
     for (int64_t s = 0; s < 3; s++) {
         struct layer_call before = layer_call_make(&rng, &config, 1, lengths[s], -1, HEADWISE_F32);
-        cached_expect_ok(headwise_mha_append(context, mha, cache, s, &before.x, NULL), "append");
-        cached_expect_ok(headwise_mha_append(context, mha, given, s, &before.x, NULL), "append");
+        cached_expect_ok(cached_try_mha_append(context, mha, cache, s, &before.x, NULL), "append");
+        cached_expect_ok(cached_try_mha_append(context, mha, given, s, &before.x, NULL), "append");
         for (int64_t r = 0; r < 7; r++)
             positions[s * 7 + r] = lengths[s] + r;
     }
@@ -109,7 +105,7 @@ static void ragged_sequences_count_for_themselves(enum headwise_isa isa) {
     call.options.causal = HEADWISE_CAUSAL_BOTTOM_RIGHT;
     for (int two = 0; two < 2; two++) {
         struct layer_call other = call;
-        call.options.positions = positions;
+        call.given.positions = positions;
         run_chunks(context, mha, given, &call, 7, two);
         other.y = new_output(&call.y);
         run_chunks(context, mha, cache, &other, 7, two);
@@ -141,24 +137,26 @@ static void wrong_positions_change_nothing(enum headwise_isa isa) {
     headwise_cache *cache = cache_of(context, mha, 1, 400);
     struct layer_call all = layer_call_make(&rng, &config, 1, N_POSITIONS - 1, -1, HEADWISE_F32);
     struct layer_call two = layer_call_make(&rng, &config, 1, 2, -1, HEADWISE_F32);
+    struct headwise_attention_call given = cached_given(NULL);
+    given.attend_only = true;
     expect_refused(
-        headwise_mha_attend(context, mha, &two.y, &two.x, cache, 0, NULL),
-        "mha_attend: rows stand at positions -2 to -1, expected 0 to 299, the end of the "
+        cached_try_forward(context, mha, &two.y, &two.x, cache, 0, &given),
+        "mha_forward: rows stand at positions -2 to -1, expected 0 to 299, the end of the "
         "table");
-    cached_expect_ok(headwise_mha_append(context, mha, cache, 0, &all.x, NULL), "append");
-    expect_refused(headwise_mha_append(context, mha, cache, 0, &two.x, NULL),
+    cached_expect_ok(cached_try_mha_append(context, mha, cache, 0, &all.x, NULL), "append");
+    expect_refused(cached_try_mha_append(context, mha, cache, 0, &two.x, NULL),
                    "mha_append: rows stand at positions 299 to 300, expected 0 to 299, the end of "
                    "the table");
     expect_refused(
-        headwise_mha_forward_cached(context, mha, &two.y, &two.x, cache, 0, NULL),
-        "mha_forward_cached: rows stand at positions 299 to 300, expected 0 to 299, the end of the "
+        cached_try_forward(context, mha, &two.y, &two.x, cache, 0, NULL),
+        "mha_forward: rows stand at positions 299 to 300, expected 0 to 299, the end of the "
         "table");
-    two.options.positions = wrong;
-    expect_refused(headwise_mha_append(context, mha, cache, 0, &two.x, &two.options),
+    given.attend_only = false;
+    given.positions = wrong;
+    expect_refused(cached_try_mha_append(context, mha, cache, 0, &two.x, &given),
                    "mha_append: positions[0][1] is 300, expected 0 to 299");
-    expect_refused(
-        headwise_mha_forward_cached(context, mha, &two.y, &two.x, cache, 0, &two.options),
-        "mha_forward_cached: positions[0][1] is 300, expected 0 to 299");
+    expect_refused(cached_try_forward(context, mha, &two.y, &two.x, cache, 0, &given),
+                   "mha_forward: positions[0][1] is 300, expected 0 to 299");
     assert_int_equal(headwise_cache_length(cache, 0), N_POSITIONS - 1);
     guard_expect_untouched(two.y.data, 2 * 48 * sizeof(float), "y");
     headwise_cache_destroy(cache);

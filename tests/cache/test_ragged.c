@@ -61,13 +61,6 @@ static struct step make_step(struct test_rng *rng, const struct pair *p, bool ap
     return step;
 }
 
-static struct headwise_ragged ragged_of(const struct step *step) {
-    return (struct headwise_ragged){.size = sizeof(struct headwise_ragged),
-                                    .n_sequences = step->n,
-                                    .query_starts = step->starts,
-                                    .cache_sequences = step->sequences};
-}
-
 static void expect_rows(const float *got, const float *want, const struct step *step, int64_t b,
                         int64_t heads, int64_t columns, const char *what) {
     int64_t first = step->starts[b], n = step->starts[b + 1] - first;
@@ -88,12 +81,10 @@ static void expect_separate(const struct pair *p, const struct layer_call *call,
         .lse = guard_floats((size_t)(HEADS * n)),
         .contributions = guard_floats((size_t)(HEADS * n * OUT)),
     };
-    one.options.probe = &one.probe;
-    cached_expect_ok(appends ? headwise_mha_forward_cached(p->context, p->mha, &one.y, &one.x,
-                                                           p->separate, step->sequences[b],
-                                                           &one.options)
-                             : headwise_mha_attend(p->context, p->mha, &one.y, &one.x, p->separate,
-                                                   step->sequences[b], &one.options),
+    one.given.attend_only = !appends;
+    struct headwise_attention_call given = layer_call_arguments(&one);
+    cached_expect_ok(cached_try_forward(p->context, p->mha, &one.y, &one.x, p->separate,
+                                        step->sequences[b], &given),
                      "alone");
     expect_rows(call->y.data, one.y.data, step, b, 1, OUT, "y");
     expect_rows(call->probe.lse, one.probe.lse, step, b, HEADS, 1, "log-sum-exp");
@@ -104,7 +95,6 @@ static void expect_separate(const struct pair *p, const struct layer_call *call,
 static void run_step(struct test_rng *rng, const struct pair *p,
                      const struct headwise_mha_config *config, bool appends) {
     struct step step = make_step(rng, p, appends);
-    struct headwise_ragged ragged = ragged_of(&step);
     struct layer_call call = layer_call_make(rng, config, 1, step.rows, -1, HEADWISE_F32);
     call.options = p->options;
     call.probe = (struct headwise_probe){
@@ -112,13 +102,13 @@ static void run_step(struct test_rng *rng, const struct pair *p,
         .lse = guard_floats((size_t)(HEADS * step.rows)),
         .contributions = guard_floats((size_t)(HEADS * step.rows * OUT)),
     };
-    call.options.probe = &call.probe;
-    cached_expect_ok(appends
-                         ? headwise_mha_forward_ragged_cached(p->context, p->mha, &call.y, &call.x,
-                                                              p->ragged, &ragged, &call.options)
-                         : headwise_mha_attend_ragged_cached(p->context, p->mha, &call.y, &call.x,
-                                                             p->ragged, &ragged, &call.options),
-                     "ragged");
+    struct headwise_attention_call given = layer_call_arguments(&call);
+    given.cache = p->ragged;
+    given.attend_only = !appends;
+    given.n_sequences = step.n;
+    given.query_starts = step.starts;
+    given.cache_sequences = step.sequences;
+    cached_expect_ok(headwise_mha_forward(p->context, p->mha, &given), "ragged");
     guard_check();
     for (int64_t b = 0; b < step.n; b++)
         expect_separate(p, &call, &step, b, appends);
@@ -247,15 +237,21 @@ static void a_long_sequence_is_shared(enum headwise_isa isa) {
         headwise_cache *cache = cached_create(
             context, (struct headwise_cache_config){
                          .n_sequences = N, .n_kv_heads = 1, .head_dim = DIM, .capacity = LONG});
-        struct headwise_ragged ragged = {.size = sizeof(ragged),
-                                         .n_sequences = N,
-                                         .query_starts = starts,
-                                         .cache_sequences = sequences};
         struct headwise_tensor y = call_tensor(HEADWISE_F32, 1, 2, 5, DIM, NULL);
-        cached_expect_ok(headwise_cache_append_ragged(context, cache, &k, &v, &ragged), "append");
-        ragged.query_starts = queries;
-        cached_expect_ok(headwise_attention_ragged_cached(context, &y, &q, cache, &ragged, NULL),
-                         "attention");
+        struct headwise_attention_call append = {.size = sizeof(append),
+                                                 .k = &k,
+                                                 .v = &v,
+                                                 .cache = cache,
+                                                 .n_sequences = N,
+                                                 .query_starts = starts,
+                                                 .cache_sequences = sequences};
+        cached_expect_ok(headwise_cache_append(context, &append), "append");
+        struct headwise_attention_call attend = append;
+        attend.k = attend.v = NULL;
+        attend.y = &y;
+        attend.q = &q;
+        attend.query_starts = queries;
+        cached_expect_ok(headwise_attention(context, &attend), "attention");
         guard_check();
         if (n_threads == 1)
             want = y;
@@ -268,8 +264,7 @@ static void a_long_sequence_is_shared(enum headwise_isa isa) {
             struct headwise_tensor alone =
                 call_tensor(HEADWISE_F32, 1, 2, queries[b + 1] - queries[b], DIM, NULL);
             cached_expect_ok(
-                headwise_attention_cached(context, &alone, &part, cache, sequences[b], NULL),
-                "alone");
+                cached_try_attention(context, &alone, &part, cache, sequences[b], NULL), "alone");
             cached_expect_same(&rows, &alone, "alone");
         }
         headwise_cache_destroy(cache);

@@ -44,7 +44,7 @@ static void append_rows(headwise_context *context, headwise_cache *cache, int64_
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 1, KV_HEADS, n, VALUE_DIM, NULL);
     call_fill(rng, &k, 1);
     call_fill(rng, &v, 1);
-    cached_expect_ok(headwise_cache_append(context, cache, sequence, &k, &v), "append");
+    cached_expect_ok(cached_try_append(context, cache, sequence, &k, &v), "append");
 }
 
 /* Both caches get one chunk, then one set of queries: each of the chunk's rows asks. */
@@ -59,7 +59,7 @@ static void step(headwise_context *context, headwise_cache *caches[2], int64_t n
     for (int i = 0; i < 2; i++) {
         struct test_rng same = rows;
         struct headwise_probe probe = {.size = sizeof(probe)};
-        struct headwise_attention_options given = *options;
+        struct headwise_attention_call given = cached_given(options);
         append_rows(context, caches[i], 1, n, &same);
         lse[i] = guard_floats((size_t)(HEADS * n));
         weights[i] = guard_floats((size_t)(HEADS * n * length));
@@ -67,8 +67,7 @@ static void step(headwise_context *context, headwise_cache *caches[2], int64_t n
         probe.lse = lse[i];
         probe.weights = weights[i];
         given.probe = probes ? &probe : NULL;
-        cached_expect_ok(headwise_attention_cached(context, &y[i], &q, caches[i], 1, &given),
-                         "attend");
+        cached_expect_ok(cached_try_attention(context, &y[i], &q, caches[i], 1, &given), "attend");
     }
     cached_expect_same(&y[1], &y[0], "y");
     if (probes) {
@@ -185,7 +184,7 @@ static void what_was_dropped_is_refused(enum headwise_isa isa) {
     void *before = cached_snapshot(&memory);
     struct headwise_tensor k = call_tensor(HEADWISE_F32, 1, KV_HEADS, 298, DIM, NULL);
     struct headwise_tensor v = call_tensor(HEADWISE_F32, 1, KV_HEADS, 298, VALUE_DIM, NULL);
-    expect_error(headwise_cache_append(context, cache, 1, &k, &v), HEADWISE_ERR_FULL,
+    expect_error(cached_try_append(context, cache, 1, &k, &v), HEADWISE_ERR_FULL,
                  "cache_append: sequence 1 holds 1300 keys and has room for 297 more, not 298");
     expect_error(headwise_cache_truncate(cache, 1, 866), HEADWISE_ERR_INVALID,
                  "cache_truncate: at length 866 keys from 767 on are needed, but those before 768 "
@@ -209,7 +208,7 @@ static void what_was_dropped_is_refused(enum headwise_isa isa) {
 
 static void windows_that_the_ring_does_not_keep(enum headwise_isa isa) {
     enum { QUERIES = 1300 - 768 - 99 };
-    static const char text[] = "attention_cached: the cache keeps a window: set window_left, to 99 "
+    static const char text[] = "attention: the cache keeps a window: set window_left, to 99 "
                                "at most, and window_first to 4 at most";
     struct test_rng rng = test_rng_make(483);
     headwise_context *context = cached_context(isa, 1, 0xff);
@@ -223,29 +222,31 @@ static void windows_that_the_ring_does_not_keep(enum headwise_isa isa) {
     o[1].window_left = -1;
     o[2].window_left = 100;
     o[3].window_first = 5;
-    for (int i = 0; i < 4; i++)
-        expect_error(headwise_attention_cached(context, &y, &q, cache, 0, &o[i]),
-                     HEADWISE_ERR_INVALID, text);
-    expect_error(headwise_attention_cached(context, &y, &q, cache, 0, NULL), HEADWISE_ERR_INVALID,
-                 text);
+    struct headwise_attention_call given;
+    for (int i = 0; i < 4; i++) {
+        given = cached_given(&o[i]);
+        expect_error(cached_try_attention(context, &y, &q, cache, 0, &given), HEADWISE_ERR_INVALID,
+                     text);
+    }
+    expect_error(cached_try_attention(context, &y, &q, cache, 0, NULL), HEADWISE_ERR_INVALID, text);
     /* QUERIES queries end at 1300: the window of the first one begins at 768. */
-    cached_expect_ok(headwise_attention_cached(context, &y, &q, cache, 0, &good), "queries");
+    given = cached_given(&good);
+    cached_expect_ok(cached_try_attention(context, &y, &q, cache, 0, &given), "queries");
     const int64_t offsets[2] = {0, 866};
-    o[0] = good;
-    o[0].query_offsets = offsets;
-    expect_error(headwise_attention_cached(context, &y, &q, cache, 0, &o[0]), HEADWISE_ERR_INVALID,
-                 "attention_cached: sequence 1: queries see keys from 767 on, but those before 768 "
+    given.query_offsets = offsets;
+    expect_error(cached_try_attention(context, &y, &q, cache, 0, &given), HEADWISE_ERR_INVALID,
+                 "attention: sequence 1: queries see keys from 767 on, but those before 768 "
                  "were dropped");
     float *scores = guard_floats((size_t)2 * HEADS * QUERIES * 1300);
     struct headwise_probe probe = {.size = sizeof(probe), .scores = scores};
-    o[1] = good;
-    o[1].probe = &probe;
+    given.query_offsets = NULL;
+    given.probe = &probe;
     probe.score_stage = HEADWISE_SCORES_CAPPED;
-    expect_error(headwise_attention_cached(context, &y, &q, cache, 0, &o[1]), HEADWISE_ERR_INVALID,
-                 "attention_cached: a cache with a window has no scores before the masks");
+    expect_error(cached_try_attention(context, &y, &q, cache, 0, &given), HEADWISE_ERR_INVALID,
+                 "attention: a cache with a window has no scores before the masks");
     guard_expect_untouched(scores, (size_t)2 * HEADS * QUERIES * 1300 * sizeof(float), "scores");
     probe.score_stage = HEADWISE_SCORES_MASKED;
-    cached_expect_ok(headwise_attention_cached(context, &y, &q, cache, 0, &o[1]), "scores");
+    cached_expect_ok(cached_try_attention(context, &y, &q, cache, 0, &given), "scores");
     headwise_cache_destroy(cache);
     headwise_context_destroy(context);
 }

@@ -65,16 +65,13 @@ static void free_scene(struct scene *scene) {
 static void forward(struct scene *scene, headwise_cache *cache, const struct headwise_tensor *x,
                     struct headwise_tensor *y, bool in_two_steps) {
     *y = call_tensor(HEADWISE_F32, x->size[0], 1, x->size[2], D_MODEL, NULL);
-    if (!in_two_steps) {
-        cached_expect_ok(headwise_mha_forward_cached(scene->context, scene->mha, y, x, cache, 0,
-                                                     &scene->options),
-                         "forward");
-        return;
-    }
-    cached_expect_ok(headwise_mha_append(scene->context, scene->mha, cache, 0, x, &scene->options),
-                     "append");
-    cached_expect_ok(
-        headwise_mha_attend(scene->context, scene->mha, y, x, cache, 0, &scene->options), "attend");
+    struct headwise_attention_call given = cached_given(&scene->options);
+    if (in_two_steps)
+        cached_expect_ok(cached_try_mha_append(scene->context, scene->mha, cache, 0, x, &given),
+                         "append");
+    given.attend_only = in_two_steps;
+    cached_expect_ok(cached_try_forward(scene->context, scene->mha, y, x, cache, 0, &given),
+                     "forward");
 }
 
 static void chunks_through_a_ring(enum headwise_isa isa) {
@@ -108,25 +105,22 @@ static void what_is_too_much_changes_nothing(enum headwise_isa isa) {
     }
     struct cached_memory memory = cached_memory_of(scene.context, scene.ring);
     void *before = cached_snapshot(&memory);
-    assert_int_equal(headwise_mha_forward_cached(scene.context, scene.mha, &y, &x, scene.ring, 0,
-                                                 &scene.options),
+    struct headwise_attention_call given = cached_given(&scene.options);
+    assert_int_equal(cached_try_forward(scene.context, scene.mha, &y, &x, scene.ring, 0, &given),
                      HEADWISE_ERR_FULL);
     assert_string_equal(headwise_last_error(),
-                        "mha_forward_cached: sequence 0 holds 1096 keys and has room for 137 more, "
+                        "mha_forward: sequence 0 holds 1096 keys and has room for 137 more, "
                         "not 138");
     scene.options.window_left++;
-    assert_int_equal(headwise_mha_forward_cached(scene.context, scene.mha, &y, &x, scene.full, 0,
-                                                 &scene.options),
+    assert_int_equal(cached_try_forward(scene.context, scene.mha, &y, &x, scene.full, 0, &given),
                      HEADWISE_OK);
     y = call_tensor(HEADWISE_F32, 2, 1, CHUNK, D_MODEL, NULL);
-    assert_int_equal(headwise_mha_forward_cached(scene.context, scene.mha, &y, &rows, scene.ring, 0,
-                                                 &scene.options),
+    assert_int_equal(cached_try_forward(scene.context, scene.mha, &y, &rows, scene.ring, 0, &given),
                      HEADWISE_ERR_INVALID);
     scene.options.window_left--;
     const int64_t offsets[2] = {1000, 300}; /* the second sequence looks too far back */
-    scene.options.query_offsets = offsets;
-    assert_int_equal(headwise_mha_forward_cached(scene.context, scene.mha, &y, &rows, scene.ring, 0,
-                                                 &scene.options),
+    given.query_offsets = offsets;
+    assert_int_equal(cached_try_forward(scene.context, scene.mha, &y, &rows, scene.ring, 0, &given),
                      HEADWISE_ERR_INVALID);
     cached_expect_unchanged(&memory, before, "a refused call");
     guard_expect_untouched(y.data, (size_t)2 * CHUNK * D_MODEL * sizeof(float), "y");

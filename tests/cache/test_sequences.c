@@ -71,7 +71,7 @@ static void append_rows(headwise_context *context, headwise_cache *cache, struct
             return;
     for (int64_t s = first; s < first + n; s++)
         fits &= n_rows <= room_of(model, s);
-    enum headwise_status status = headwise_cache_append(context, cache, first, &k, &v);
+    enum headwise_status status = cached_try_append(context, cache, first, &k, &v);
     assert_int_equal(status, fits ? HEADWISE_OK : HEADWISE_ERR_FULL);
     for (int64_t s = first; fits && s < first + n; s++) {
         for (int64_t r = 0; r < n_rows; r++)
@@ -159,7 +159,7 @@ static void expect_rows(const headwise_cache *cache, const struct model *model, 
 }
 
 /* Attention over a sequence, and over the rows it should hold: the history leaves no bit. */
-static void expect_attention(headwise_context *context, const headwise_cache *cache,
+static void expect_attention(headwise_context *context, headwise_cache *cache,
                              const struct model *model, int64_t s, struct test_rng *rng) {
     struct headwise_attention_options options = {.size = sizeof(options),
                                                  .causal = HEADWISE_CAUSAL_BOTTOM_RIGHT,
@@ -178,8 +178,13 @@ static void expect_attention(headwise_context *context, const headwise_cache *ca
     struct headwise_tensor k, v;
     call_fill(rng, &q, 1);
     make_stored(model, s, 0, model->lengths[s], &k, &v);
-    cached_expect_ok(headwise_attention_cached(context, &got, &q, cache, s, &options), "cached");
-    cached_expect_ok(headwise_attention(context, &want, &q, &k, &v, &options), "attention");
+    struct headwise_attention_call given = cached_given(&options);
+    cached_expect_ok(cached_try_attention(context, &got, &q, cache, s, &given), "cached");
+    given.y = &want;
+    given.q = &q;
+    given.k = &k;
+    given.v = &v;
+    cached_expect_ok(headwise_attention(context, &given), "attention");
     cached_expect_same(&got, &want, "attention");
 }
 
