@@ -75,7 +75,7 @@ enum headwise_status headwise_added_read(struct headwise_added *added,
                                          const struct headwise_model *model) {
     struct headwise_json_slice slice;
     struct headwise_json_reader json;
-    struct headwise_config_object item = {file->file, "added_tokens", {0}};
+    struct headwise_config_object item = {.file = file->file, .part = "added_tokens"};
     size_t next_id = first_id(model);
     if (!headwise_config_get(file, "added_tokens", &slice))
         return HEADWISE_OK;

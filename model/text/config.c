@@ -33,11 +33,44 @@ enum headwise_json_kind headwise_config_kind(const struct headwise_json_slice *s
     return headwise_json_peek(&json);
 }
 
+void headwise_config_list(struct headwise_config_members *members,
+                          struct headwise_config_object *object) {
+    struct headwise_json_reader json;
+    struct headwise_json_text key;
+    members->n = 0;
+    members->of = object->slice.at;
+    object->members = members;
+    headwise_json_begin_slice(&json, object->slice.at, &object->slice);
+    headwise_json_enter_object(&json);
+    while (headwise_json_next_key(&json, &key)) {
+        if (members->n == sizeof members->at / sizeof members->at[0]) {
+            members->of = NULL;
+            return;
+        }
+        members->at[members->n].key = key;
+        headwise_json_skip(&json, &members->at[members->n++].value);
+    }
+}
+
+/* As headwise_json_find(): the last value of a key counts. */
+static bool find(const struct headwise_config_object *object, const char *key,
+                 struct headwise_json_slice *value) {
+    const struct headwise_config_members *members = object->members;
+    if (!members || members->of != object->slice.at)
+        return headwise_json_find(value, &object->slice, key) > 0;
+    for (size_t i = members->n; i-- > 0;) {
+        if (headwise_json_equals(&members->at[i].key, key)) {
+            *value = members->at[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool headwise_config_get(const struct headwise_config_object *object, const char *key,
                          struct headwise_json_slice *value) {
     return headwise_config_kind(&object->slice) == HEADWISE_JSON_OBJECT &&
-           headwise_json_find(value, &object->slice, key) > 0 &&
-           headwise_config_kind(value) != HEADWISE_JSON_NULL;
+           find(object, key, value) && headwise_config_kind(value) != HEADWISE_JSON_NULL;
 }
 
 enum headwise_status headwise_config_bool(const struct headwise_config_object *object,
@@ -135,7 +168,7 @@ static enum headwise_status walk(const struct headwise_config_object *part, cons
     headwise_json_enter_array(&json);
     enum headwise_status status = HEADWISE_OK;
     while (!status && headwise_json_next_item(&json)) {
-        struct headwise_config_object item = {part->file, part->part, {0}};
+        struct headwise_config_object item = {.file = part->file, .part = part->part};
         headwise_json_skip(&json, &item.slice);
         status = walk(&item, list, step, user, depth + 1);
     }

@@ -12,12 +12,28 @@ struct headwise_config {
     const char *whole; /* its text */
 };
 
+/* Where the values of an object are, found in one pass: objects with a vocabulary in them are asked
+ * for a dozen keys, and each would pass over a megabyte. */
+struct headwise_config_members {
+    const char *of; /* where the object begins; NULL: it has more than fit here */
+    size_t n;
+    struct {
+        struct headwise_json_text key;
+        struct headwise_json_slice value;
+    } at[32];
+};
+
 /* An object of the file and what it is called in error lines ("normalizer Replace"). */
 struct headwise_config_object {
     const struct headwise_config *file;
     const char *part;
     struct headwise_json_slice slice;
+    const struct headwise_config_members *members; /* of this slice, or of another one, or NULL */
 };
+
+/* Lists the members of object, which was skipped without an error, and lets it use the list. */
+void headwise_config_list(struct headwise_config_members *members,
+                          struct headwise_config_object *object);
 
 /* HEADWISE_ERR_FORMAT with a line "name: part: key ...". */
 enum headwise_status headwise_config_fail(const struct headwise_config_object *object,

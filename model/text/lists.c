@@ -81,7 +81,7 @@ enum headwise_status headwise_tokenizer_read_merges(headwise_tokenizer *tokenize
                                                     const char *name) {
     struct headwise_model *model = &tokenizer->model;
     struct headwise_config config = {&tokenizer->memory, name, vocab_size > 0 ? vocab : ""};
-    struct headwise_config_object object = {&config, "vocabulary", {0}};
+    struct headwise_config_object object = {.file = &config, .part = "vocabulary"};
     struct headwise_json_reader json;
     struct headwise_text line;
     headwise_json_begin(&json, vocab, vocab_size);

@@ -123,7 +123,8 @@ static enum headwise_status read_special(struct headwise_post_processor *post,
         headwise_json_skip(&json, &slice);
         if (!is_it)
             continue;
-        struct headwise_config_object entry = {object->file, object->part, slice};
+        struct headwise_config_object entry = {
+            .file = object->file, .part = object->part, .slice = slice};
         if (!headwise_config_get(&entry, "ids", &slice) ||
             headwise_config_kind(&slice) != HEADWISE_JSON_ARRAY)
             return headwise_config_fail(object, "special_tokens", "has an entry without ids");
@@ -145,7 +146,8 @@ static enum headwise_status read_special(struct headwise_post_processor *post,
 static enum headwise_status read_piece(struct headwise_post_processor *post, bool pair,
                                        const struct headwise_config_object *object,
                                        const struct headwise_json_slice *slice) {
-    struct headwise_config_object item = {object->file, object->part, *slice};
+    struct headwise_config_object item = {
+        .file = object->file, .part = object->part, .slice = *slice};
     struct headwise_config_object inner = item;
     struct headwise_template_piece piece = {0};
     struct headwise_bytes name = {0};

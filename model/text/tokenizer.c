@@ -46,10 +46,12 @@ void headwise_tokenizer_destroy(headwise_tokenizer *tokenizer) {
 /* Reads the parts in the order in which one needs the other. */
 static enum headwise_status read_parts(headwise_tokenizer *tokenizer,
                                        const struct headwise_config_object *file) {
-    struct headwise_config_object part = {file->file, "model", {0}};
+    struct headwise_config_object part = {.file = file->file, .part = "model"};
+    struct headwise_config_members members;
     if (!headwise_config_get(file, "model", &part.slice) ||
         headwise_config_kind(&part.slice) != HEADWISE_JSON_OBJECT)
         return headwise_config_fail(file, "model", "is missing or no object");
+    headwise_config_list(&members, &part);
     enum headwise_status status = headwise_model_read(&tokenizer->model, &part);
     part.part = "normalizer";
     if (!status && headwise_config_get(file, "normalizer", &part.slice))
@@ -70,7 +72,8 @@ enum headwise_status headwise_tokenizer_read(headwise_tokenizer *tokenizer, cons
                                              size_t size_bytes, const char *name) {
     struct headwise_json_reader reader;
     struct headwise_config config = {&tokenizer->memory, name, size_bytes > 0 ? json : ""};
-    struct headwise_config_object file = {&config, "tokenizer", {0}};
+    struct headwise_config_object file = {.file = &config, .part = "tokenizer"};
+    struct headwise_config_members members;
     headwise_json_begin(&reader, json, size_bytes);
     headwise_json_skip(&reader, &file.slice);
     headwise_json_end(&reader);
@@ -78,6 +81,7 @@ enum headwise_status headwise_tokenizer_read(headwise_tokenizer *tokenizer, cons
         return headwise_config_broken(&file, &reader);
     if (headwise_config_kind(&file.slice) != HEADWISE_JSON_OBJECT)
         return headwise_config_fail(&file, "the file", "is no object");
+    headwise_config_list(&members, &file);
     enum headwise_status status = read_parts(tokenizer, &file);
     tokenizer->hash = headwise_text_hash(json, size_bytes);
     return status ? status : headwise_tokenizer_finish(tokenizer, name);
