@@ -207,6 +207,19 @@ HEADWISE_API enum headwise_status
 headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder, const char *part,
                                  int64_t index, const struct headwise_prune_options *options);
 
+/* The path of the file, or of the index, that the model was opened from: for messages. */
+HEADWISE_API const char *headwise_checkpoint_path(const headwise_checkpoint *model);
+
+/* Names of all tensors, index 0, 1, ... in no order that means anything; NULL beyond the last. Also
+ * of those that cannot be used. They are what headwise_checkpoint_tensor() takes. */
+HEADWISE_API const char *headwise_checkpoint_tensor_name(const headwise_checkpoint *model,
+                                                         size_t index);
+
+/* Names of the tensors that the layer was made from, index 0, 1, ...; NULL beyond the last. A fused
+ * tensor comes once. Valid until the model is closed. */
+HEADWISE_API const char *
+headwise_checkpoint_layer_tensor_name(const headwise_checkpoint_layer *layer, size_t index);
+
 /* The tensor called name in any of the files, NULL where there is none. Valid until the model is
  * closed. */
 HEADWISE_API const struct headwise_file_tensor *
@@ -227,6 +240,12 @@ HEADWISE_API enum headwise_status headwise_checkpoint_number(const headwise_chec
                                                              const char *key, double *value);
 HEADWISE_API enum headwise_status headwise_checkpoint_integer(const headwise_checkpoint *model,
                                                               const char *key, int64_t *value);
+
+/* The JSON text of the value that config.json (or overrides, or the metadata of a single file) has
+ * under key, the first present of several separated by '|', for the part called part (NULL: the
+ * first); *size bytes without a NUL. NULL where there is none. Valid until the model is closed. */
+HEADWISE_API const char *headwise_checkpoint_value(const headwise_checkpoint *model,
+                                                   const char *part, const char *key, size_t *size);
 
 #ifdef __cplusplus
 }

@@ -69,6 +69,8 @@ static enum headwise_status add_relative(const struct headwise_io_plan *plan,
     enum headwise_status status = headwise_io_config_integer(&plan->settings, key, 1, &reach);
     if (!status)
         status = find_table(plan, &table);
+    if (!status)
+        headwise_io_layer_uses(layer, plan, &table);
     if (!status && reach > MOST_REACH)
         status = headwise_io_config_fail(&plan->settings, key, "at most 1048576");
     if (status)

@@ -23,6 +23,18 @@ static const struct headwise_io_part bert[] = {
     {.name = "self", .stem = "encoder.layer.{i}.attention.", .q = "self.query", .k = "self.key",
      .v = "self.value", .o = "output.dense", .causal_key = "is_decoder"},
 };
+static const struct headwise_io_part mpnet[] = {
+    {.name = "self", .stem = "encoder.layer.{i}.attention.", .q = "attn.q", .k = "attn.k",
+     .v = "attn.v", .o = "attn.o", .relative = "encoder.relative_attention_bias.weight"},
+};
+static const struct headwise_io_part modernbert[] = {
+    {.name = "self", .stem = "layers.{i}.attn.", .fusion = HEADWISE_IO_PLAIN, .q = "Wqkv",
+     .o = "Wo"},
+};
+static const struct headwise_io_part nomic_bert[] = {
+    {.name = "self", .stem = "encoder.layers.{i}.attn.", .fusion = HEADWISE_IO_PLAIN, .q = "Wqkv",
+     .o = "out_proj"},
+};
 static const struct headwise_io_part distilbert[] = {
     {.name = "self", .stem = "transformer.layer.{i}.attention.", .q = "q_lin", .k = "k_lin",
      .v = "v_lin", .o = "out_lin"},
@@ -36,6 +48,10 @@ static const struct headwise_io_part gpt2[] = {
 static const struct headwise_io_part llama[] = {
     {.name = "self", .section = "text_config", .stem = "layers.{i}.self_attn.", .q = "q_proj",
      .k = "k_proj", .v = "v_proj", .o = "o_proj", .causal = true},
+};
+static const struct headwise_io_part opt[] = {
+    {.name = "self", .stem = "decoder.layers.{i}.self_attn.", .q = "q_proj", .k = "k_proj",
+     .v = "v_proj", .o = "out_proj", .causal = true},
 };
 static const struct headwise_io_part phi[] = {
     {.name = "self", .stem = "layers.{i}.self_attn.", .q = "q_proj", .k = "k_proj", .v = "v_proj",
@@ -94,11 +110,20 @@ static const struct headwise_io_part svtr[] = {
 /* Where there is no model_type the first row whose names fit is taken: of rows with the same parts
  * the one with the most telling marks comes first. */
 const struct headwise_io_family headwise_io_families[] = {
-    {.name = "bert", .model_types = "bert|roberta|xlm-roberta|camembert",
-     .prefixes = "bert.|roberta.|", PARTS(bert), .biases = QKVO,
+    {.name = "bert", .model_types = "bert|roberta|xlm-roberta|camembert|electra",
+     .prefixes = "bert.|roberta.|electra.|", PARTS(bert), .biases = QKVO,
      .buffers = "output.LayerNorm.weight|output.LayerNorm.bias|output.LayerNorm.gamma|"
                 "output.LayerNorm.beta",
      .must_key = "position_embedding_type", .must_value = "absolute"},
+    {.name = "mpnet", .model_types = "mpnet", .prefixes = "mpnet.|", PARTS(mpnet), .biases = QKVO,
+     .buffers = "LayerNorm.weight|LayerNorm.bias", .positions = HEADWISE_IO_RELATIVE},
+    {.name = "modernbert", .model_types = "modernbert", .prefixes = MODEL, PARTS(modernbert),
+     .bias_key = "attention_bias", .key_biases = QKVO, .positions = HEADWISE_IO_ROTARY,
+     .rope_base = 160000, .rope_local_base = 1e4, .windows = HEADWISE_IO_BUT_FIRST, .window = 128,
+     .window_pattern = 3, .window_key = "local_attention", .window_halved = true},
+    {.name = "nomic_bert", .model_types = "nomic_bert", .prefixes = "nomic_bert.|bert.|",
+     PARTS(nomic_bert), .bias_key = "qkv_proj_bias", .key_biases = QKVO,
+     .positions = HEADWISE_IO_ROTARY, .rope_base = 1000},
     {.name = "distilbert", .model_types = "distilbert", .prefixes = "distilbert.|",
      PARTS(distilbert), .biases = QKVO},
     {.name = "gpt2", .model_types = "gpt2", .prefixes = "transformer.|", PARTS(gpt2),
@@ -150,6 +175,29 @@ const struct headwise_io_family headwise_io_families[] = {
     {.name = "mistral", .model_types = "mistral", .prefixes = MODEL, PARTS(llama),
      .buffers = ROTARY_BUFFERS, .grouped_heads = true, .positions = HEADWISE_IO_ROTARY,
      .rope_base = 1e4, .windows = HEADWISE_IO_ALL_LAYERS, .window = 4096},
+
+    {.name = "gemma", .model_types = "gemma", .prefixes = MODEL, PARTS(llama),
+     .buffers = ROTARY_BUFFERS, .grouped_heads = true, .bias_key = "attention_bias",
+     .key_biases = QKVO, .positions = HEADWISE_IO_ROTARY, .rope_base = 1e4,
+     .both_ways_key = "use_bidirectional_attention"},
+    {.name = "granite", .model_types = "granite", .prefixes = MODEL, PARTS(llama),
+     .buffers = ROTARY_BUFFERS, .grouped_heads = true, .bias_key = "attention_bias",
+     .key_biases = QKVO, .positions = HEADWISE_IO_ROTARY, .rope_base = 1e4,
+     .scale_key = "attention_multiplier"},
+    {.name = "smollm3", .model_types = "smollm3", .prefixes = MODEL, PARTS(llama),
+     .buffers = ROTARY_BUFFERS, .grouped_heads = true, .bias_key = "attention_bias",
+     .key_biases = QKVO, .positions = HEADWISE_IO_ROTARY, .rope_base = 2e6,
+     .rotary_layers_key = "no_rope_layers", .rotary_pattern = 4,
+     .windows = HEADWISE_IO_UPPER_LAYERS},
+    {.name = "stablelm", .model_types = "stablelm|stablelm_epoch", .prefixes = MODEL, PARTS(llama),
+     .buffers = ROTARY_BUFFERS, .grouped_heads = true, .bias_key = "use_qkv_bias",
+     .key_biases = QKV, .positions = HEADWISE_IO_ROTARY, .rope_base = 1e4, .rotary_factor = 0.25},
+    {.name = "starcoder2", .model_types = "starcoder2", .prefixes = MODEL, PARTS(llama),
+     .buffers = ROTARY_BUFFERS, .grouped_heads = true, .bias_key = "use_bias", .key_biases = QKVO,
+     .key_default = true, .positions = HEADWISE_IO_ROTARY, .rope_base = 1e4,
+     .windows = HEADWISE_IO_ALL_LAYERS},
+    {.name = "opt", .model_types = "opt", .prefixes = MODEL, PARTS(opt), .bias_key = "enable_bias",
+     .key_biases = QKVO, .key_default = true},
 
     {.name = "gpt_neox", .model_types = "gpt_neox", .prefixes = "gpt_neox.|", PARTS(gpt_neox),
      .buffers = MASK_BUFFERS "|" ROTARY_BUFFERS, .bias_key = "attention_bias", .key_biases = QKVO,

@@ -29,12 +29,14 @@ enum {
     HEADWISE_IO_QKVO = 15
 };
 
-/* Which layers see a window only: none; all; all but every n-th; those from number
- * max_window_layers on, where use_sliding_window says so. layer_types overrides the last two. */
+/* Which layers see a window only: none; all; all but every n-th; all but the first of every n;
+ * those from number max_window_layers on, where use_sliding_window says so. layer_types overrides
+ * the last three. */
 enum headwise_io_windows {
     HEADWISE_IO_NO_WINDOWS = 0,
     HEADWISE_IO_ALL_LAYERS,
     HEADWISE_IO_ALTERNATING,
+    HEADWISE_IO_BUT_FIRST,
     HEADWISE_IO_UPPER_LAYERS
 };
 
@@ -106,12 +108,16 @@ struct headwise_io_family {
     bool slopes_scaled;     /* ALiBi is added before the scale */
 
     enum headwise_io_windows windows;
-    int64_t window;         /* keys in sight, the query's own included */
-    int64_t window_pattern; /* ALTERNATING: every n-th layer sees all */
+    int64_t window;                /* keys in sight, the query's own included */
+    int64_t window_pattern;        /* ALTERNATING, BUT_FIRST: one of n layers sees all */
+    const char *window_key;        /* NULL: sliding_window */
+    const char *rotary_layers_key; /* a list with 0 for each layer that has no rotary positions */
+    int64_t rotary_pattern;        /* without the list: every n-th layer has none; 0: all have */
 
-    bool unscaled;       /* scale = 1; else 1 / sqrt(head_dim) */
-    double query_scalar; /* query_pre_attn_scalar: scale = 1 / sqrt(query_scalar) */
-    bool capped;         /* attn_logit_softcapping is read */
+    bool unscaled;         /* scale = 1; else 1 / sqrt(head_dim) */
+    double query_scalar;   /* query_pre_attn_scalar: scale = 1 / sqrt(query_scalar) */
+    const char *scale_key; /* scale = this number, or 1 */
+    bool capped;           /* attn_logit_softcapping is read */
     double softcap;
     const char *scaled_key;  /* scale = 1 where this is false */
     const char *inverse_key; /* where this is true the scale is divided by the layer's number + 1 */

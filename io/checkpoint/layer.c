@@ -56,12 +56,41 @@ static enum headwise_status add_norms(const struct headwise_io_plan *plan,
     return status;
 }
 
+/* Whether the layer is one that the family leaves without rotary positions. */
+static enum headwise_status lacks_rotary(const struct headwise_io_plan *plan, bool *lacks) {
+    const char *key = plan->family->rotary_layers_key;
+    *lacks =
+        plan->family->rotary_pattern > 0 && (plan->index + 1) % plan->family->rotary_pattern == 0;
+    headwise_io_value list =
+        key ? headwise_io_config_find(&plan->settings, key) : (headwise_io_value){NULL, 0};
+    if (headwise_io_value_kind(list) != HEADWISE_JSON_ARRAY)
+        return HEADWISE_OK;
+    struct headwise_json_reader json;
+    struct headwise_json_number number;
+    int64_t at = 0, has = -1;
+    headwise_json_begin_slice(&json, list.at, &list);
+    headwise_json_enter_array(&json);
+    while (headwise_json_next_item(&json)) {
+        if (at++ != plan->index)
+            headwise_json_skip(&json, NULL);
+        else if (!headwise_json_take_number(&json, &number) ||
+                 !headwise_json_to_int64(&number, &has))
+            break;
+    }
+    *lacks = has == 0;
+    return has == 0 || has == 1
+               ? HEADWISE_OK
+               : headwise_io_config_fail(&plan->settings, key, "0 or 1 for each layer");
+}
+
 static enum headwise_status add_rotary(const struct headwise_io_plan *plan,
                                        headwise_context *context,
                                        struct headwise_mha_config *config) {
-    bool alibi;
+    bool alibi, lacks = false;
     enum headwise_status status = headwise_io_plan_has_alibi(plan, &alibi);
-    if (status || alibi || plan->part->cross ||
+    if (!status)
+        status = lacks_rotary(plan, &lacks);
+    if (status || alibi || lacks || plan->part->cross ||
         (plan->family->positions != HEADWISE_IO_ROTARY &&
          plan->family->positions != HEADWISE_IO_ROTARY_OR_ALIBI))
         return status;
@@ -119,6 +148,18 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
     return status ? status : add_rotary(plan, context, &layer->config);
 }
 
+static void note_tensors(const struct headwise_io_plan *plan,
+                         struct headwise_checkpoint_layer *layer) {
+    const struct headwise_io_tensor *more[] = {&plan->q_norm, &plan->k_norm, &plan->q_norm_bias,
+                                               &plan->k_norm_bias, &plan->sinks};
+    for (int m = 0; m < 4; m++) {
+        headwise_io_layer_uses(layer, plan, &plan->w[m]);
+        headwise_io_layer_uses(layer, plan, &plan->b[m]);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        headwise_io_layer_uses(layer, plan, more[i]);
+}
+
 static enum headwise_status fill_layer(struct headwise_checkpoint_layer *layer,
                                        headwise_checkpoint *checkpoint, headwise_context *context,
                                        const char *part, int64_t index) {
@@ -128,6 +169,8 @@ static enum headwise_status fill_layer(struct headwise_checkpoint_layer *layer,
         return HEADWISE_ERR_NO_MEMORY;
     enum headwise_status status = headwise_io_plan_make(&plan, checkpoint, part, index);
     layer->heads = plan.heads;
+    if (!status)
+        note_tensors(&plan, layer);
     if (!status)
         status = headwise_io_plan_options(&plan, &layer->options);
     if (!status)

@@ -4,6 +4,9 @@
 
 #include "checkpoint/internal.h"
 
+/* Most tensors of a layer: four matrices and biases, four of norms, sinks, a table of biases. */
+enum { HEADWISE_IO_LAYER_TENSORS = 16 };
+
 struct headwise_checkpoint_layer {
     headwise_mha *mha; /* NULL: not packed */
     struct headwise_mha_config config;
@@ -13,7 +16,14 @@ struct headwise_checkpoint_layer {
     bool is_cross;
     float *sinks, *slopes, *relative; /* what options points to */
     headwise_io_tables *tables;       /* what mha points to: held */
+    const char *names[HEADWISE_IO_LAYER_TENSORS];
+    size_t n_names;
 };
+
+/* contents.c: notes that the layer was made from the tensor, where there is one. */
+void headwise_io_layer_uses(struct headwise_checkpoint_layer *layer,
+                            const struct headwise_io_plan *plan,
+                            const struct headwise_io_tensor *tensor);
 
 /* options.c: scale, softcap, causal mask and window into options; sets plan->sliding. */
 enum headwise_status headwise_io_plan_options(struct headwise_io_plan *plan,

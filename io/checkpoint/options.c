@@ -42,6 +42,10 @@ static enum headwise_status ask_sliding(const struct headwise_io_plan *plan, boo
             settings, "sliding_window_pattern|_sliding_window_pattern", 1, &n);
         *sliding = (plan->index + 1) % n != 0;
         return status;
+    case HEADWISE_IO_BUT_FIRST:
+        status = headwise_io_config_integer(settings, "global_attn_every_n_layers", 1, &n);
+        *sliding = plan->index % n != 0;
+        return status;
     case HEADWISE_IO_UPPER_LAYERS:
         status = headwise_io_config_integer(settings, "max_window_layers", 0, &first);
         *sliding = plan->index >= first;
@@ -57,20 +61,21 @@ static enum headwise_status ask_sliding(const struct headwise_io_plan *plan, boo
 /* The window's size in keys, the query's own included; 0: the model has none. */
 static enum headwise_status ask_window(const struct headwise_io_plan *plan, int64_t *window) {
     const struct headwise_io_config *settings = &plan->settings;
+    const char *key = plan->family->window_key ? plan->family->window_key : "sliding_window";
     bool is_optional = plan->family->windows == HEADWISE_IO_UPPER_LAYERS, used = !is_optional;
     int64_t given = 1;
     /* a window that is null is none, one that is not there has the family's size */
-    *window = headwise_io_config_has(settings, "sliding_window") || !plan->checkpoint->has_config
+    *window = headwise_io_config_has(settings, key) || !plan->checkpoint->has_config
                   ? 0
                   : plan->family->window;
     enum headwise_status status = headwise_io_config_bool(settings, "use_sliding_window", &used);
     if (!status && !used && !is_optional) /* then 0 and -1 are a way to say none */
-        status = headwise_io_config_integer(settings, "sliding_window", INT64_MIN, &given);
+        status = headwise_io_config_integer(settings, key, INT64_MIN, &given);
     if (!status && !used && (is_optional || given < 1)) {
         *window = 0;
         return HEADWISE_OK;
     }
-    return status ? status : headwise_io_config_integer(settings, "sliding_window", 1, window);
+    return status ? status : headwise_io_config_integer(settings, key, 1, window);
 }
 
 static enum headwise_status plan_window(struct headwise_io_plan *plan,
@@ -86,7 +91,7 @@ static enum headwise_status plan_window(struct headwise_io_plan *plan,
         return status;
     options->window_is_set = true;
     bool both_ways = options->causal == HEADWISE_CAUSAL_NONE;
-    /* Gemma 3: window / 2 + 1 keys to each side, the own one included */
+    /* Gemma 3, ModernBERT: window / 2 + 1 keys to each side, the own one included */
     options->window_left = both_ways && plan->family->window_halved ? window / 2 : window - 1;
     options->window_right = both_ways ? options->window_left : 0;
     return HEADWISE_OK;
@@ -102,6 +107,18 @@ static enum headwise_status plan_causal(const struct headwise_io_plan *plan,
         status = headwise_io_config_bool(&plan->settings, plan->family->both_ways_key, &both_ways);
     /* Bottom right is right with and without keys that came before. */
     options->causal = causal && !both_ways ? HEADWISE_CAUSAL_BOTTOM_RIGHT : HEADWISE_CAUSAL_NONE;
+    return status;
+}
+
+static enum headwise_status plan_given_scale(const struct headwise_io_plan *plan,
+                                             struct headwise_attention_options *options) {
+    double scale = 1;
+    enum headwise_status status =
+        headwise_io_config_number(&plan->settings, plan->family->scale_key, &scale);
+    if (!status && !(fabs(scale) <= 1e30))
+        status =
+            headwise_io_config_fail(&plan->settings, plan->family->scale_key, "a finite number");
+    options->scale = (float)scale;
     return status;
 }
 
@@ -123,7 +140,7 @@ static enum headwise_status plan_scale(const struct headwise_io_plan *plan,
     options->scale_is_set = true;
     options->scale =
         (float)((scaled ? 1 / sqrt(scalar) : 1) / (inverse ? (double)plan->index + 1 : 1));
-    return status;
+    return status || !family->scale_key ? status : plan_given_scale(plan, options);
 }
 
 static enum headwise_status plan_softcap(const struct headwise_io_plan *plan,

@@ -92,11 +92,12 @@ static enum headwise_status read_base(struct headwise_io_rope *rope) {
     double base = 0;
     enum headwise_status status;
     if (rope->is_plain) {
-        status = headwise_io_config_number(&plan->settings, "rope_local_base_freq", &base);
+        status = headwise_io_config_number(&plan->settings, "rope_local_base_freq|local_rope_theta",
+                                           &base);
         rope->config.base = base > 0 ? base : plan->family->rope_local_base;
         return status;
     }
-    status = read_either(rope, "rope_theta", "rope_theta|rotary_emb_base", &base);
+    status = read_either(rope, "rope_theta", "rope_theta|rotary_emb_base|global_rope_theta", &base);
     if (!status && base == 0 && !plan->checkpoint->has_config)
         return headwise_io_fail(HEADWISE_ERR_FORMAT,
                                 "%s: has rotary positions of an unknown base, expected rope_theta "
@@ -104,14 +105,14 @@ static enum headwise_status read_base(struct headwise_io_rope *rope) {
                                 headwise_io_files_path(&plan->checkpoint->files, NULL));
     rope->config.base = base == 0 ? plan->family->rope_base : base;
     if (!status && !(rope->config.base > 0))
-        status = headwise_io_config_fail(&plan->settings, "rope_theta|rotary_emb_base",
-                                         "a number above 0");
+        status = headwise_io_config_fail(
+            &plan->settings, "rope_theta|rotary_emb_base|global_rope_theta", "a number above 0");
     return status;
 }
 
 /* Components of a head that are turned. */
 static enum headwise_status read_dim(struct headwise_io_rope *rope) {
-    static const char keys[] = "partial_rotary_factor|rotary_pct";
+    static const char keys[] = "partial_rotary_factor|rotary_pct|rotary_emb_fraction";
     const struct headwise_io_plan *plan = rope->plan;
     double factor = plan->family->rotary_factor > 0 ? plan->family->rotary_factor : 1;
     enum headwise_status status = read_either(rope, keys, keys, &factor);

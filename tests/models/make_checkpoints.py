@@ -18,10 +18,11 @@ import decoders  # noqa: E402
 import encoders  # noqa: E402
 import forms  # noqa: E402
 import known  # noqa: E402
+import relatives  # noqa: E402
 
 
 def main(folder):
-    good = encoders.cases() + decoders.cases()
+    good = encoders.cases() + decoders.cases() + relatives.cases()
     for case in good + known.cases():
         case.save(folder)
     broken.write(folder)

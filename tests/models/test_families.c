@@ -65,6 +65,19 @@ static const struct {
     {"falcon_40b", "falcon", "self"},
     {"falcon_rw", "falcon", "self"},
     {"gpt_oss", "gpt_oss", "self"},
+    {"mpnet", "mpnet", "self"},
+    {"mpnet_prefix", "mpnet", "self"},
+    {"modernbert", "modernbert", "self"},
+    {"modernbert_prefix", "modernbert", "self"},
+    {"nomic_bert", "nomic_bert", "self"},
+    {"nomic_bert_prefix", "nomic_bert", "self"},
+    {"smollm3", "smollm3", "self"},
+    {"smollm3_listed", "smollm3", "self"},
+    {"gemma", "gemma", "self"},
+    {"granite", "granite", "self"},
+    {"stablelm", "stablelm", "self"},
+    {"starcoder2", "starcoder2", "self"},
+    {"opt", "opt", "self"},
 };
 
 /* A layer's output against the file's, and the number of outputs compared. */
