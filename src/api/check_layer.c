@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cache/cache.h"
-#include "layer/dynamic.h"
 #include "layer/head_rows.h"
+#include "linear/dynamic.h"
 #include "positions/rotary.h"
 
 enum headwise_status headwise_check_layer(const char *where, const headwise_context *context,

@@ -24,10 +24,11 @@ ROOMS = {
         "context": LOW,
         "cache": LOW + ["tensors", "context"],
         "positions": LOW + ["tensors", "context"],
+        "linear": MIDDLE,
         "attention": MIDDLE,
-        "layer": MIDDLE + ["attention"],
-        "heads": MIDDLE + ["attention", "layer"],
-        "api": MIDDLE + ["attention", "layer", "heads"],
+        "layer": MIDDLE + ["linear", "attention"],
+        "heads": MIDDLE + ["linear", "attention", "layer"],
+        "api": MIDDLE + ["linear", "attention", "layer", "heads"],
     },
     "io": {
         "files": [],
@@ -102,7 +103,7 @@ INVALID = {
     "src/context/context.c": "contexts and pools are made before any call, and check themselves",
     "src/context/pool.c": "contexts and pools are made before any call, and check themselves",
     "src/cache/save.c": "what saved bytes say is known only while they are read",
-    "src/layer/pack.c": "whether a weight fits its type is known only while it is packed",
+    "src/linear/pack.c": "whether a weight fits its type is known only while it is packed",
 }
 
 # Functions longer than 50 lines, up to 120: register-blocked micro-kernels.

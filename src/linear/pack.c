@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernels/panel.h"
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 /* A matrix while it is packed. */
 struct packing {

@@ -1,9 +1,9 @@
 /* Cuts projections into tasks, and runs them. */
-#include "layer/project.h"
+#include "linear/project.h"
 
 #include "base/alloc.h"
 #include "kernels/panel.h"
-#include "layer/dynamic.h"
+#include "linear/dynamic.h"
 
 /* A pass of a task's packed rows of x: floats from row to row, a cache line more than its inputs,
  * and of all rows. */

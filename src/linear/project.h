@@ -3,7 +3,7 @@
 #define HEADWISE_PROJECT_H
 
 #include "base/alloc.h"
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 /* One x (m rows of k floats, x_stride apart) against up to three matrices of the same k: one pass
  * over x. Output row r goes to y + r * y_stride, headwise_matrix_padded(n) floats of it. */
