@@ -4,6 +4,7 @@
 
 #include "attention/call.h"
 #include "context/context.h"
+#include "headwise/mha.h"
 #include "linear/matrix.h"
 
 /* Norm of each head; weight NULL: none. Copies, [head_dim]. */

@@ -2,7 +2,7 @@
 #ifndef HEADWISE_MATRIX_H
 #define HEADWISE_MATRIX_H
 
-#include "headwise/mha.h"
+#include "headwise/linear.h"
 #include "kernels/kernels.h"
 
 /* n columns (outputs) of k rows (inputs) in panels (kernels.h). */
