@@ -8,10 +8,12 @@
 #include "context.h"
 #include "heads.h"
 #include "isa.h"
+#include "linear.h"
 #include "mha.h"
 #include "pool.h"
 #include "positions.h"
 #include "probe.h"
+#include "rows.h"
 #include "tensor.h"
 
 #endif

@@ -3,26 +3,12 @@
 #define HEADWISE_MHA_H
 
 #include "cache.h"
+#include "linear.h"
 #include "positions.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* How a weight matrix lies in memory. */
-enum headwise_layout {
-    HEADWISE_OUT_IN = 0, /* [out][in], y = W x: PyTorch's Linear */
-    HEADWISE_IN_OUT = 1  /* [in][out], y = x W: GPT-2's Conv1D, most papers */
-};
-
-/* What becomes of each head of the queries, or of the keys, after its projection: n = D components
- * x, weight w, bias b (0 where there is none).
- *   RMS    x / sqrt(mean(x^2) + eps) * w + b
- *   LAYER  (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + b */
-enum headwise_norm {
-    HEADWISE_NORM_RMS = 0,  /* Qwen 3, Gemma 3 */
-    HEADWISE_NORM_LAYER = 1 /* Phi with qk_layernorm */
-};
 
 /* Zero in a size means the default behind it. Sizes are in elements. */
 struct headwise_mha_config {
@@ -56,7 +42,8 @@ struct headwise_mha_config {
      * d_memory must be d_model. NULL: none. */
     const headwise_rotary *rotary;
 
-    /* Norm of each head: weights [D], shared by the heads, NULL: none; biases [D] or NULL. */
+    /* Norm of each head (rows.h): weights [D], shared by the heads, NULL: none; biases [D] or NULL.
+     */
     const float *q_norm;
     const float *k_norm;
     const float *q_norm_bias;

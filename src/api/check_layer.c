@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/check_weights.h"
 #include "attention/ragged.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cache/cache.h"
-#include "layer/dynamic.h"
 #include "layer/head_rows.h"
 #include "positions/rotary.h"
 
@@ -89,63 +89,25 @@ enum headwise_status headwise_check_own_keys(const char *where, const headwise_m
     return HEADWISE_OK;
 }
 
-static bool is_weight_type(enum headwise_dtype dtype) {
-    return dtype == HEADWISE_F32 || dtype == HEADWISE_F16 || dtype == HEADWISE_BF16 ||
-           dtype == HEADWISE_I8;
-}
-
-static enum headwise_status check_scales(const char *name, const float *scales, int64_t n,
-                                         const struct headwise_mha_config *config) {
-    if (scales && config->packed_dtype != HEADWISE_I8)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: %s is given, but packed_dtype is %s, expected i8", name,
-                             headwise_dtype_name(config->packed_dtype));
-    if (!scales && n > 0 && config->weight_dtype == HEADWISE_I8)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL, but weights are i8", name);
-    for (int64_t i = 0; scales && i < n; i++) {
-        if (!(scales[i] > 0 && isfinite(scales[i])))
-            return headwise_fail(HEADWISE_ERR_INVALID,
-                                 "mha: %s[%lld] is %g, expected a positive finite number", name,
-                                 (long long)i, (double)scales[i]);
-    }
-    return HEADWISE_OK;
-}
-
-enum headwise_status headwise_check_weight_types(const struct headwise_mha_config *config) {
-    int64_t keys = config->n_kv_heads * config->head_dim;
-    if (!is_weight_type(config->weight_dtype))
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: weights are %s, expected f32, f16, bf16 or i8",
-                             headwise_dtype_name(config->weight_dtype));
-    if (!is_weight_type(config->packed_dtype))
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: packed_dtype is %s, expected f32, f16, bf16 or i8",
-                             headwise_dtype_name(config->packed_dtype));
+enum headwise_status headwise_check_mha_weights(const struct headwise_mha_config *config) {
+    const struct headwise_weight_types types = {config->weight_dtype, config->packed_dtype,
+                                                config->dynamic_int8};
+    const struct {
+        const char *name;
+        const float *scales;
+        int64_t n;
+    } outputs[] = {
+        {"scales_q", config->scales_q, config->n_heads * config->head_dim},
+        {"scales_k", config->scales_k, config->n_kv_heads * config->head_dim},
+        {"scales_v", config->scales_v, config->n_kv_heads * config->value_dim},
+        {"scales_o", config->scales_o, config->d_out},
+    };
     int64_t most_inputs = headwise_max(headwise_max(config->d_model, config->d_memory),
                                        config->n_heads * config->value_dim);
-    if (config->dynamic_int8 && config->packed_dtype != HEADWISE_I8)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: dynamic_int8 is set, but packed_dtype is %s, expected i8",
-                             headwise_dtype_name(config->packed_dtype));
-    if (config->dynamic_int8 && most_inputs > HEADWISE_DYNAMIC_MOST)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: dynamic_int8 is set, but a matrix has %lld inputs, expected at "
-                             "most %d",
-                             (long long)most_inputs, HEADWISE_DYNAMIC_MOST);
-    if (config->weight_dtype == HEADWISE_I8 && config->packed_dtype != HEADWISE_I8)
-        return headwise_fail(HEADWISE_ERR_INVALID,
-                             "mha: weights are i8, but packed_dtype is %s, expected i8",
-                             headwise_dtype_name(config->packed_dtype));
-    enum headwise_status status =
-        check_scales("scales_q", config->scales_q, config->n_heads * config->head_dim, config);
-    if (status == HEADWISE_OK)
-        status = check_scales("scales_k", config->scales_k, keys, config);
-    if (status == HEADWISE_OK)
-        status = check_scales("scales_v", config->scales_v, config->n_kv_heads * config->value_dim,
-                              config);
-    if (status == HEADWISE_OK)
-        status = check_scales("scales_o", config->scales_o, config->d_out, config);
-    return status;
+    TRY(headwise_check_weight_types("mha", &types, most_inputs));
+    for (int i = 0; i < 4; i++)
+        TRY(headwise_check_scales("mha", outputs[i].name, outputs[i].scales, outputs[i].n, &types));
+    return HEADWISE_OK;
 }
 
 enum headwise_status headwise_check_heads_config(struct headwise_mha_config *config) {

@@ -24,7 +24,7 @@ enum headwise_status headwise_check_layer_cache(const char *where, const headwis
                                                 const headwise_cache *cache);
 
 /* Types of the weights and scales of a config whose sizes are resolved. */
-enum headwise_status headwise_check_weight_types(const struct headwise_mha_config *config);
+enum headwise_status headwise_check_mha_weights(const struct headwise_mha_config *config);
 
 /* Rotary and norm of a config whose sizes are resolved; fills in the default of norm_eps. */
 enum headwise_status headwise_check_heads_config(struct headwise_mha_config *config);

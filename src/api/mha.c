@@ -1,17 +1,10 @@
 /* Creation of a layer: sizes, groups and weights of its config. */
 #include "headwise/mha.h"
 #include "api/check_layer.h"
+#include "api/check_weights.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "layer/mha.h"
-
-static enum headwise_status check_size(const char *name, int64_t size, int64_t least) {
-    /* Two sizes below 2^30 multiply without overflow, and so do the bytes of a matrix of them. */
-    if (size < least || size > (int64_t)1 << 30)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is %lld, expected %lld to 2^30", name,
-                             (long long)size, (long long)least);
-    return HEADWISE_OK;
-}
 
 static enum headwise_status check_layer_sizes(const struct headwise_mha_config *config) {
     bool pruned = config->head_numbers != NULL;
@@ -25,7 +18,8 @@ static enum headwise_status check_layer_sizes(const struct headwise_mha_config *
         {"value_dim", config->value_dim, 0},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        enum headwise_status status = check_size(sizes[i].name, sizes[i].size, sizes[i].least);
+        enum headwise_status status =
+            headwise_check_width("mha", sizes[i].name, sizes[i].size, sizes[i].least);
         if (status != HEADWISE_OK)
             return status;
     }
@@ -84,9 +78,11 @@ static enum headwise_status resolve_sizes(struct headwise_mha_config *config) {
             (long long)config->d_model, (long long)config->n_heads);
     config->head_dim = config->head_dim ? config->head_dim : config->d_model / config->n_heads;
     config->value_dim = config->value_dim ? config->value_dim : config->head_dim;
-    status = check_size("n_heads * head_dim", config->n_heads * config->head_dim, 0);
+    status =
+        headwise_check_width("mha", "n_heads * head_dim", config->n_heads * config->head_dim, 0);
     if (status == HEADWISE_OK)
-        status = check_size("n_heads * value_dim", config->n_heads * config->value_dim, 0);
+        status = headwise_check_width("mha", "n_heads * value_dim",
+                                      config->n_heads * config->value_dim, 0);
     return status;
 }
 
@@ -100,10 +96,8 @@ static enum headwise_status check_weights(const struct headwise_mha_config *conf
         if (!matrices[i].weights)
             return headwise_fail(HEADWISE_ERR_INVALID, "mha: %s is NULL", matrices[i].name);
     }
-    if ((unsigned)config->layout > HEADWISE_IN_OUT)
-        return headwise_fail(HEADWISE_ERR_INVALID, "mha: layout is %d, no headwise_layout",
-                             (int)config->layout);
-    return headwise_check_weight_types(config);
+    enum headwise_status status = headwise_check_layout("mha", (int)config->layout);
+    return status == HEADWISE_OK ? headwise_check_mha_weights(config) : status;
 }
 
 enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,

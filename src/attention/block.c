@@ -29,7 +29,7 @@ static void score_key_rows(const struct headwise_block *block, float *scores, in
     const float *queries = block->tile->worker + plan->at_queries + r0 * plan->q_stride;
     const struct headwise_key_source source = headwise_tile_keys(block->tile);
     for (int64_t c = x0; c < x1;) {
-        struct headwise_rows keys = headwise_key_rows(&source, block->first_key + c, x1 - c);
+        struct headwise_f32_rows keys = headwise_key_rows(&source, block->first_key + c, x1 - c);
         const struct headwise_columns columns = {.data = keys.data, .row_stride = keys.stride};
         headwise_probe_fetch(block->tile, block->index, r0, r1, c, c + keys.n);
         plan->kernels->scores_in_place(scores + c, HEADWISE_SCORE_STRIDE, queries, plan->q_stride,

@@ -29,11 +29,11 @@ static inline struct headwise_key_source headwise_tile_values(const struct headw
 
 /* Rows from key number first on: at most n, at least one, fewer where the past ends or, for narrow
  * types, after nr of them. f32 rows are the caller's memory; others are widened into the buffer. */
-struct headwise_rows headwise_key_rows(const struct headwise_key_source *source, int64_t first,
-                                       int64_t n);
+struct headwise_f32_rows headwise_key_rows(const struct headwise_key_source *source, int64_t first,
+                                           int64_t n);
 
 /* Copies n rows, at most nr, to the buffer, past and new ones alike. */
-struct headwise_rows headwise_gather_rows(const struct headwise_key_source *source, int64_t first,
-                                          int64_t n);
+struct headwise_f32_rows headwise_gather_rows(const struct headwise_key_source *source,
+                                              int64_t first, int64_t n);
 
 #endif

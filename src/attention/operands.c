@@ -119,7 +119,7 @@ struct headwise_panels headwise_block_keys(struct headwise_block *block, int64_t
         const struct headwise_key_source source = headwise_tile_keys(block->tile);
         int64_t first = block->first_key + c;
         int n_rows = (int)headwise_max(0, headwise_min(n, block->hi - c));
-        struct headwise_rows rows = {NULL, 0, 0};
+        struct headwise_f32_rows rows = {NULL, 0, 0};
         if (n_rows > 0)
             rows = headwise_key_rows(&source, first, n_rows);
         if (rows.n < n_rows) /* the past ends within the panel */
@@ -142,12 +142,12 @@ static void find_rows(struct headwise_block *block) {
     const struct headwise_plan *plan = block->tile->plan;
     const struct headwise_call *call = plan->call;
     int64_t rest = call->value_dim % plan->kernels->nr;
-    block->rows = (struct headwise_rows){NULL, 0, 0};
+    block->rows = (struct headwise_f32_rows){NULL, 0, 0};
     block->packed_from = 0;
     if (!block->streams || call->v.dtype != HEADWISE_F32 || call->past_value.dtype != HEADWISE_F32)
         return;
     const struct headwise_key_source source = headwise_tile_values(block->tile);
-    struct headwise_rows rows =
+    struct headwise_f32_rows rows =
         headwise_key_rows(&source, block->first_key + block->lo, block->hi - block->lo);
     if (rows.n < block->hi - block->lo || rows.stride < call->value_dim)
         return;
@@ -171,8 +171,8 @@ static bool pack_values(struct headwise_block *block) {
     bool finite = true;
     block->values = values;
     for (int64_t t = block->lo; t < block->hi && block->packed_from < value_dim;) {
-        struct headwise_rows rows = headwise_key_rows(&source, block->first_key + t,
-                                                      headwise_min(block->hi - t, VALUE_ROWS));
+        struct headwise_f32_rows rows = headwise_key_rows(&source, block->first_key + t,
+                                                          headwise_min(block->hi - t, VALUE_ROWS));
         for (int64_t c = block->packed_from; c < value_dim; c += kernels->nr) {
             int n = headwise_panel_width(kernels, value_dim, c);
             int columns = (int)headwise_min(n, value_dim - c);
@@ -217,7 +217,7 @@ void headwise_block_fetch_values(struct headwise_block *block, bool hides) {
     }
     block->has_values = true;
     block->packed_from = 0;
-    block->rows = (struct headwise_rows){NULL, 0, 0};
+    block->rows = (struct headwise_f32_rows){NULL, 0, 0};
     if (!hides)
         find_rows(block);
     block->values_finite = pack_values(block) || block->rows.data;

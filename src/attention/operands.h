@@ -21,8 +21,9 @@ struct headwise_block {
     /* Whole value panels, [panel][KEY_BLOCK][columns]; NULL: those of a narrow cache are used.
      * Valid after headwise_block_fetch_values, as is what follows. */
     const float *values;
-    struct headwise_rows rows; /* values from lo on in the caller's memory; data NULL: none are */
-    int64_t packed_from;       /* columns before this one are read there, panels hold the others */
+    struct headwise_f32_rows
+        rows;            /* values from lo on in the caller's memory; data NULL: none are */
+    int64_t packed_from; /* columns before this one are read there, panels hold the others */
     bool has_values;
     bool values_finite; /* all of lo ... hi-1 are finite, or no row has a key hidden from it */
 };

@@ -112,6 +112,15 @@ static inline vec select_max(vec a, vec b) {
     return _mm256_max_ps(a, b);
 }
 
+static inline vec select_min(vec a, vec b) {
+    return _mm256_min_ps(a, b);
+}
+
+static inline vec power_of_two(vec x) {
+    __m256i exponent = _mm256_slli_epi32(_mm256_castps_si256(x), 23);
+    return _mm256_castsi256_ps(_mm256_add_epi32(exponent, _mm256_set1_epi32(127 << 23)));
+}
+
 static inline vec exp2_vec(vec x) {
     return Sleef_finz_exp2f8_u10avx2(x);
 }

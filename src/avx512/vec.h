@@ -107,6 +107,15 @@ static inline vec select_max(vec a, vec b) {
     return _mm512_max_ps(a, b);
 }
 
+static inline vec select_min(vec a, vec b) {
+    return _mm512_min_ps(a, b);
+}
+
+static inline vec power_of_two(vec x) {
+    __m512i exponent = _mm512_slli_epi32(_mm512_castps_si512(x), 23);
+    return _mm512_castsi512_ps(_mm512_add_epi32(exponent, _mm512_set1_epi32(127 << 23)));
+}
+
 static inline vec exp2_vec(vec x) {
     return Sleef_finz_exp2f16_u10avx512f(x);
 }

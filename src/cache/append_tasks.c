@@ -40,17 +40,18 @@ struct piece {
 };
 
 /* n rows of k or v from a position on: the caller's own memory where it is f32. */
-static struct headwise_rows rows_f32(const struct piece *piece, const struct headwise_tensor *src,
-                                     int64_t position, int64_t n) {
+static struct headwise_f32_rows rows_f32(const struct piece *piece,
+                                         const struct headwise_tensor *src, int64_t position,
+                                         int64_t n) {
     int64_t row = piece->entry.first + position - piece->length;
     if (src->dtype == HEADWISE_F32)
-        return (struct headwise_rows){
+        return (struct headwise_f32_rows){
             headwise_tensor_row(src, piece->entry.batch, piece->head, row), src->stride[2], n};
     float *rows = piece->scratch + piece->map.rows;
     for (int64_t i = 0; i < n; i++)
         headwise_row_to_f32(piece->cache->kernels, rows + i * src->size[3], src, piece->entry.batch,
                             piece->head, row + i);
-    return (struct headwise_rows){rows, src->size[3], n};
+    return (struct headwise_f32_rows){rows, src->size[3], n};
 }
 
 /* The row in the cache's type, its scales beside it. */
@@ -78,7 +79,7 @@ static void append_key_panel(const struct piece *piece, const struct headwise_te
                   position % HEADWISE_KEY_BLOCK * cache->head_dim * size;
     bool direct = cache->dtype == HEADWISE_F32;
     float *packed = direct ? (float *)(void *)panel : piece->scratch + piece->map.panel;
-    struct headwise_rows rows = rows_f32(piece, k, position, kernels->nr);
+    struct headwise_f32_rows rows = rows_f32(piece, k, position, kernels->nr);
     kernels->pack_transposed(packed, kernels->nr, rows.data, rows.stride, kernels->nr,
                              cache->head_dim);
     if (!direct)
@@ -95,7 +96,7 @@ static void append_keys(const struct piece *piece, const struct headwise_tensor 
             p += nr;
             continue;
         }
-        struct headwise_rows row = rows_f32(piece, k, p, 1);
+        struct headwise_f32_rows row = rows_f32(piece, k, p, 1);
         headwise_cache_store_key(cache, piece->entry.sequence, piece->head, p,
                                  narrow_row(piece, row.data, cache->head_dim), scales);
         p++;
@@ -106,7 +107,7 @@ static void append_values(const struct piece *piece, const struct headwise_tenso
     headwise_cache *cache = piece->cache;
     const float *scales = piece->scratch + piece->map.scales;
     for (int64_t p = piece->position; p < piece->end; p++) {
-        struct headwise_rows row = rows_f32(piece, v, p, 1);
+        struct headwise_f32_rows row = rows_f32(piece, v, p, 1);
         headwise_cache_store_value(cache, piece->entry.sequence, piece->head, p,
                                    narrow_row(piece, row.data, cache->value_dim), scales);
     }

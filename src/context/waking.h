@@ -4,12 +4,13 @@
 
 #include <stdbool.h>
 
-/* Multiply-adds of attention and of projections, whose rows run faster; elements that are rotated
- * or stored in a cache. A call with less is left to the calling thread. */
+/* Multiply-adds of attention and of projections, whose rows run faster; elements that are rotated,
+ * normalized or stored in a cache. A call with less is left to the calling thread. */
 enum headwise_waking {
     HEADWISE_WAKING_ATTENTION = 256 * 1024,
     HEADWISE_WAKING_PROJECTION = 512 * 1024,
     HEADWISE_WAKING_ROTATION = 64 * 1024,
+    HEADWISE_WAKING_ROWS = 64 * 1024,
     HEADWISE_WAKING_APPENDING = 32 * 1024
 };
 

@@ -18,6 +18,7 @@
 
 #include "headwise/common.h"
 #include "headwise/isa.h"
+#include "kernels/activate.h"
 
 /* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
 #define HEADWISE_SUM_LANES 16
@@ -278,6 +279,7 @@ struct headwise_kernels {
     headwise_rotate_fn *rotate_interleaved;
     headwise_norm_fn *norm_rms;
     headwise_norm_fn *norm_layer;
+    headwise_activate_fn *activate[HEADWISE_ACTIVATIONS];
     headwise_widen_fn *widen[HEADWISE_DTYPES];
     headwise_narrow_fn *narrow[HEADWISE_DTYPES]; /* none for I8 */
     headwise_quantize_i8_fn *quantize_i8;

@@ -6,7 +6,7 @@
 #include "cache/cache.h"
 #include "layer/head_rows.h"
 #include "layer/mha.h"
-#include "layer/project.h"
+#include "linear/project.h"
 
 /* A matrix of f32 rows: the caller's memory where its form allows, else scratch. */
 struct headwise_matrix_view {

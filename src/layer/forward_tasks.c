@@ -4,8 +4,8 @@
 #include "attention/attention.h"
 #include "base/alloc.h"
 #include "kernels/panel.h"
-#include "layer/dynamic.h"
 #include "layer/forward.h"
+#include "linear/dynamic.h"
 #include "tensors/rows.h"
 #include "tensors/tensor.h"
 

@@ -83,9 +83,9 @@ static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_cont
     };
     enum headwise_status status = HEADWISE_OK;
     for (int i = 0; i < 4 && status == HEADWISE_OK; i++) {
-        const struct headwise_matrix_source source = {parts[i].name,        parts[i].weights,
-                                                      config->weight_dtype, config->layout,
-                                                      parts[i].scales,      parts[i].bias};
+        const struct headwise_matrix_source source = {
+            "mha",          parts[i].name,   parts[i].weights, config->weight_dtype,
+            config->layout, parts[i].scales, parts[i].bias};
         status =
             headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs);

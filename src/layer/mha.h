@@ -4,7 +4,8 @@
 
 #include "attention/call.h"
 #include "context/context.h"
-#include "layer/matrix.h"
+#include "headwise/mha.h"
+#include "linear/matrix.h"
 
 /* Norm of each head; weight NULL: none. Copies, [head_dim]. */
 struct headwise_head_norm {

@@ -138,6 +138,15 @@ static inline vec select_max(vec a, vec b) {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
 }
 
+static inline vec select_min(vec a, vec b) {
+    return vbslq_f32(vcltq_f32(a, b), a, b);
+}
+
+static inline vec power_of_two(vec x) {
+    int32x4_t exponent = vshlq_n_s32(vreinterpretq_s32_f32(x), 23);
+    return vreinterpretq_f32_s32(vaddq_s32(exponent, vdupq_n_s32(127 << 23)));
+}
+
 static inline vec exp2_vec(vec x) {
     return Sleef_finz_exp2f4_u10advsimd(x);
 }

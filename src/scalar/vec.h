@@ -28,6 +28,18 @@ static inline float select_max(float a, float b) {
     return a > b ? a : b;
 }
 
+static inline float select_min(float a, float b) {
+    return a < b ? a : b;
+}
+
+static inline float power_of_two(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits << 23) + (UINT32_C(127) << 23);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* cinz: SLEEF's scalar form that needs no FMA. */
 static inline float exp2_f32(float x) {
     return Sleef_cinz_exp2f1_u10purec(x);

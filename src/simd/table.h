@@ -30,6 +30,9 @@ headwise_rotate_fn TIER(headwise_rotate_half);
 headwise_rotate_fn TIER(headwise_rotate_interleaved);
 headwise_norm_fn TIER(headwise_norm_rms);
 headwise_norm_fn TIER(headwise_norm_layer);
+headwise_activate_fn TIER(headwise_activate_none), TIER(headwise_activate_relu),
+    TIER(headwise_activate_gelu), TIER(headwise_activate_gelu_tanh),
+    TIER(headwise_activate_gelu_quick), TIER(headwise_activate_silu), TIER(headwise_activate_tanh);
 headwise_widen_fn TIER(headwise_widen_f32), TIER(headwise_widen_f16), TIER(headwise_widen_bf16),
     TIER(headwise_widen_i8);
 headwise_narrow_fn TIER(headwise_narrow_f32), TIER(headwise_narrow_f16), TIER(headwise_narrow_bf16);

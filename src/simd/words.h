@@ -18,6 +18,8 @@
  *   add, subtract, multiply, divide, absolute
  *   multiply_add(a, b, c), multiply_subtract(a, b, c)   a * b + c and a * b - c, fused
  *   select_max(a, b)       a > b ? a : b
+ *   select_min(a, b)       a < b ? a : b
+ *   power_of_two(x)        2^n for x = n + 1.5 * 2^23, n whole; 0 for -127, infinity for 128
  *   exp2_vec, log_vec, tanh_vec
  *   fold_sum, fold_max     of HEADWISE_SUM_LANES lanes, by the tree of the contract: l with l+8,
  *                          then l+4, l+2, l+1
@@ -31,8 +33,9 @@
  *   widen_f16, widen_bf16   quiet NaN and keep its payload; infinity, zero's sign and subnormals
  *                          come out exactly
  *   narrow_f16, narrow_bf16   round to nearest even. For bf16, adding 0x7fff, and 1 where the kept
- *                          part is odd, carries into it exactly when rounding goes up, and turns
- * the largest finite values into infinity load_integers(p)       LANES integers as floats
+ *                          part is odd, carries into it exactly when rounding goes up, and
+ *                          turns the largest finite values into infinity
+ *   load_integers(p)       LANES integers as floats
  *   store_integers(p, x, n)   the first n of LANES floats within [-127, 127], rounded to nearest
  *                          even */
 #ifndef HEADWISE_WORDS_H

@@ -1,12 +1,12 @@
 /* Rows of the caller's tensors as f32, and back. */
-#ifndef HEADWISE_ROWS_H
-#define HEADWISE_ROWS_H
+#ifndef HEADWISE_SRC_ROWS_H
+#define HEADWISE_SRC_ROWS_H
 
 #include "headwise/tensor.h"
 #include "kernels/kernels.h"
 
 /* n rows of f32, stride floats apart. */
-struct headwise_rows {
+struct headwise_f32_rows {
     const float *data;
     int64_t stride;
     int64_t n;

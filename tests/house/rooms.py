@@ -24,10 +24,12 @@ ROOMS = {
         "context": LOW,
         "cache": LOW + ["tensors", "context"],
         "positions": LOW + ["tensors", "context"],
+        "rows": LOW + ["context"],
+        "linear": MIDDLE + ["rows"],
         "attention": MIDDLE,
-        "layer": MIDDLE + ["attention"],
-        "heads": MIDDLE + ["attention", "layer"],
-        "api": MIDDLE + ["attention", "layer", "heads"],
+        "layer": MIDDLE + ["rows", "linear", "attention"],
+        "heads": MIDDLE + ["rows", "linear", "attention", "layer"],
+        "api": MIDDLE + ["rows", "linear", "attention", "layer", "heads"],
     },
     "io": {
         "files": [],
@@ -102,7 +104,7 @@ INVALID = {
     "src/context/context.c": "contexts and pools are made before any call, and check themselves",
     "src/context/pool.c": "contexts and pools are made before any call, and check themselves",
     "src/cache/save.c": "what saved bytes say is known only while they are read",
-    "src/layer/pack.c": "whether a weight fits its type is known only while it is packed",
+    "src/linear/pack.c": "whether a weight fits its type is known only while it is packed",
 }
 
 # Functions longer than 50 lines, up to 120: register-blocked micro-kernels.

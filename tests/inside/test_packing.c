@@ -2,7 +2,7 @@
  * are such that every type holds them exactly, so that equality is exact too. */
 #include <stdlib.h>
 
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 #include "rng.h"
 #include "runner.h"
 #include "tensors/tensor.h"

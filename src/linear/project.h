@@ -3,7 +3,7 @@
 #define HEADWISE_PROJECT_H
 
 #include "base/alloc.h"
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 /* One x (m rows of k floats, x_stride apart) against up to three matrices of the same k: one pass
  * over x. Output row r goes to y + r * y_stride, headwise_matrix_padded(n) floats of it. */
@@ -26,6 +26,7 @@ struct headwise_projection {
         float *y;
         int64_t y_stride;
     } outputs[HEADWISE_MAX_OUTPUTS];
+    /* Of a projection that headwise_projection_plan cuts. */
     int64_t n_panels; /* of all outputs together */
     int64_t block_rows, row_blocks, rows_at_once, panel_groups;
     float *scratch;             /* headwise_projection_floats() for each worker */
@@ -43,5 +44,10 @@ int64_t headwise_projection_floats(const struct headwise_kernels *kernels);
 /* Task index of headwise_projection_tasks(). */
 void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
                              int worker);
+
+/* Panels first ... last - 1, counted over all outputs, for the m rows from `row` on, at most
+ * project_rows of the block sizes: a part of a projection that the caller cuts. */
+void headwise_projection_part(const struct headwise_projection *projection, int64_t row, int64_t m,
+                              int64_t first, int64_t last, int worker);
 
 #endif

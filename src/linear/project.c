@@ -1,9 +1,9 @@
 /* Cuts projections into tasks, and runs them. */
-#include "layer/project.h"
+#include "linear/project.h"
 
 #include "base/alloc.h"
 #include "kernels/panel.h"
-#include "layer/dynamic.h"
+#include "linear/dynamic.h"
 
 /* A pass of a task's packed rows of x: floats from row to row, a cache line more than its inputs,
  * and of all rows. */
@@ -236,18 +236,8 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
     } while (slice->end < projection->k);
 }
 
-/* Task index: a group of panels of a block of rows. Blocks come rows_at_once together, one after
- * the other for each group. */
-void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
-                             int worker) {
-    int64_t groups = projection->panel_groups, n_panels = projection->n_panels;
-    int64_t block = index / (projection->rows_at_once * groups) * projection->rows_at_once;
-    int64_t blocks = headwise_min(projection->rows_at_once, projection->row_blocks - block);
-    index -= block * groups;
-    int64_t group = index / blocks;
-    int64_t row = (block + index % blocks) * projection->block_rows;
-    int64_t m = headwise_min(projection->block_rows, projection->m - row);
-    int64_t first = group * n_panels / groups, last = (group + 1) * n_panels / groups;
+void headwise_projection_part(const struct headwise_projection *projection, int64_t row, int64_t m,
+                              int64_t first, int64_t last, int worker) {
     struct slice slice = {.end = 0};
     struct work work = {projection, row, m, &slice, NULL};
     if (projection->n_outputs > 0 && projection->outputs[0].matrix->dynamic) {
@@ -259,4 +249,19 @@ void headwise_projection_run(const struct headwise_projection *projection, int64
         slice = take_slice(projection, row, m, slice.end, worker);
         run_panels(&work, first, last);
     } while (slice.end < projection->k);
+}
+
+/* Task index: a group of panels of a block of rows. Blocks come rows_at_once together, one after
+ * the other for each group. */
+void headwise_projection_run(const struct headwise_projection *projection, int64_t index,
+                             int worker) {
+    int64_t groups = projection->panel_groups, n_panels = projection->n_panels;
+    int64_t block = index / (projection->rows_at_once * groups) * projection->rows_at_once;
+    int64_t blocks = headwise_min(projection->rows_at_once, projection->row_blocks - block);
+    index -= block * groups;
+    int64_t group = index / blocks;
+    int64_t row = (block + index % blocks) * projection->block_rows;
+    int64_t m = headwise_min(projection->block_rows, projection->m - row);
+    headwise_projection_part(projection, row, m, group * n_panels / groups,
+                             (group + 1) * n_panels / groups, worker);
 }

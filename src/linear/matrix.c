@@ -1,5 +1,5 @@
 /* Reads packed matrices, and multiplies by them. */
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 #include <string.h>
 

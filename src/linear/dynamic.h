@@ -2,7 +2,7 @@
 #ifndef HEADWISE_DYNAMIC_H
 #define HEADWISE_DYNAMIC_H
 
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 /* Most rows at work together. */
 enum { HEADWISE_DYNAMIC_ROWS = HEADWISE_MOST_PROJECT_ROWS };

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "kernels/panel.h"
-#include "layer/matrix.h"
+#include "linear/matrix.h"
 
 /* A matrix while it is packed. */
 struct packing {
@@ -46,9 +46,10 @@ static void pack_f32(const struct packing *packing, float *panel, int64_t c, int
 static enum headwise_status fail_weight(const struct packing *packing, int64_t t, int64_t column,
                                         float weight) {
     return headwise_fail(HEADWISE_ERR_INVALID,
-                         "mha: %s: the weight of input %lld in output %lld is %g, which %s cannot "
+                         "%s: %s: the weight of input %lld in output %lld is %g, which %s cannot "
                          "hold%s",
-                         packing->source->name, (long long)t, (long long)column, (double)weight,
+                         packing->source->owner, packing->source->name, (long long)t,
+                         (long long)column, (double)weight,
                          headwise_dtype_name(packing->matrix->dtype),
                          packing->source->scales ? " with the scale given" : "");
 }
@@ -192,8 +193,8 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
                               NULL,   NULL,    (size_t)(k * kernels->nr) * sizeof(float)};
     enum headwise_status status = HEADWISE_OK;
     if (!allocate(&packing, allocator))
-        status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a %lld x %lld matrix",
-                               (long long)n, (long long)k);
+        status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "%s: no memory for a %lld x %lld matrix",
+                               source->owner, (long long)n, (long long)k);
     if (status == HEADWISE_OK && n > 0) {
         memset(matrix->bias, 0, matrix->bias_bytes);
         if (source->bias)

@@ -1,5 +1,5 @@
 /* Multiplies rows that are rounded to integers on the way. */
-#include "layer/dynamic.h"
+#include "linear/dynamic.h"
 
 #include <string.h>
 

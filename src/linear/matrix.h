@@ -2,7 +2,7 @@
 #ifndef HEADWISE_MATRIX_H
 #define HEADWISE_MATRIX_H
 
-#include "headwise/mha.h"
+#include "headwise/linear.h"
 #include "kernels/kernels.h"
 
 /* n columns (outputs) of k rows (inputs) in panels (kernels.h). */
@@ -18,7 +18,7 @@ struct headwise_matrix {
 
 /* Where the weights come from. */
 struct headwise_matrix_source {
-    const char *name; /* for errors */
+    const char *owner, *name; /* for errors: "mha", "w_q" */
     const void *weights;
     enum headwise_dtype dtype;
     enum headwise_layout layout;
