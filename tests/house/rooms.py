@@ -41,13 +41,13 @@ ROOMS = {
     "model": {
         "base": [],
         "text": ["base"],
-        "families": [],
-        "block": ["families"],
-        "stack": ["families", "block"],
+        "families": ["base"],
+        "block": ["base", "families"],
+        "stack": ["base", "families", "block"],
         "encode": ["text", "families", "block", "stack"],
         "generate": ["text", "families", "block", "stack"],
         "sight": ["text", "families", "block", "stack", "encode", "generate"],
-        "api": ["text", "families", "block", "stack", "encode", "generate", "sight"],
+        "api": ["base", "text", "families", "block", "stack", "encode", "generate", "sight"],
     },
     "tools": {
         "common": [],
@@ -71,7 +71,7 @@ DOORS = {
     "measure": ["context/timing.h", "kernels/dot.h", "measure/clock.h", "measure/groups.h",
                 "measure/shares.h", "measure/timed.h"],
     "tools": ["measure/clock.h", "measure/shares.h", "json/reader.h"],
-    "model": ["json/reader.h", "files/map.h"],
+    "model": ["json/reader.h", "files/map.h", "base/float_mode.h"],
 }
 
 # Headers that the shared files of simd/ and x86/ find in the folder of the tier they are compiled for.
