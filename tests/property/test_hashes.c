@@ -13,6 +13,7 @@
 #include "compare.h"
 #include "guard.h"
 #include "half.h"
+#include "hash_dense.h"
 #include "layer.h"
 #include "runner.h"
 
@@ -223,18 +224,32 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
     return hash;
 }
 
-enum { N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]), N_LAYERS = 9 };
+enum {
+    N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]),
+    N_LAYER_ENDS = N_CALLS + 9,
+    N_HASHES = N_LAYER_ENDS + HASH_DENSE_CASES
+};
 
 static const char *name_of(size_t i) {
     static const char *const layers[] = {"layer",           "layer_f16_gqa",     "layer_cross",
                                          "layer_rotary",    "layer_interleaved", "layer_kept_f16",
                                          "layer_kept_bf16", "layer_kept_i8",     "layer_dynamic"};
-    return i < N_CALLS ? hash_cases[i].name : layers[i - N_CALLS];
+    return i < N_CALLS        ? hash_cases[i].name
+           : i < N_LAYER_ENDS ? layers[i - N_CALLS]
+                              : hash_dense_name((int)(i - N_LAYER_ENDS));
 }
 
 static uint64_t hash_of(enum headwise_isa isa, size_t i) {
-    uint64_t hash =
-        i < N_CALLS ? hash_call(isa, &hash_cases[i], 500 + i) : hash_layer(isa, (int)(i - N_CALLS));
+    uint64_t hash;
+    if (i < N_CALLS) {
+        hash = hash_call(isa, &hash_cases[i], 500 + i);
+    } else if (i < N_LAYER_ENDS) {
+        hash = hash_layer(isa, (int)(i - N_CALLS));
+    } else {
+        headwise_context *context = make_context(isa);
+        hash = hash_dense(context, (int)(i - N_LAYER_ENDS));
+        headwise_context_destroy(context);
+    }
     guard_reset();
     return hash;
 }
@@ -260,7 +275,7 @@ static uint64_t stored_hash(const char *name) {
 
 static void bits_are_the_stored_ones(enum headwise_isa isa) {
     int n_wrong = 0;
-    for (size_t i = 0; i < N_CALLS + N_LAYERS; i++) {
+    for (size_t i = 0; i < N_HASHES; i++) {
         uint64_t got = hash_of(isa, i), want = stored_hash(name_of(i));
         if (got != want) {
             print_message("%s: %016" PRIx64 ", stored %016" PRIx64 "\n", name_of(i), got, want);
@@ -268,7 +283,7 @@ static void bits_are_the_stored_ones(enum headwise_isa isa) {
         }
     }
     if (n_wrong > 0)
-        fail_msg("%d of %d hashes differ", n_wrong, N_CALLS + N_LAYERS);
+        fail_msg("%d of %d hashes differ", n_wrong, N_HASHES);
 }
 
 static int print_hashes(void) {
@@ -279,7 +294,7 @@ static int print_hashes(void) {
     }
     printf("# FNV-1a of the outputs of the calls in test_hashes.c, the same on every tier but "
            "scalar.\n");
-    for (size_t i = 0; i < N_CALLS + N_LAYERS; i++)
+    for (size_t i = 0; i < N_HASHES; i++)
         printf("%s %016" PRIx64 "\n", name_of(i), hash_of(isa, i));
     return 0;
 }
