@@ -54,6 +54,13 @@ enum headwise_status headwise_io_map_file(struct headwise_io_map *map, const cha
     return status;
 }
 
+enum headwise_status headwise_io_map_if_there(struct headwise_io_map *map, const char *path,
+                                              bool *is_there) {
+    struct stat info;
+    *is_there = stat(path, &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+    return *is_there ? headwise_io_map_file(map, path) : HEADWISE_OK;
+}
+
 /* Reads up to *size_bytes; sets it to what there was. */
 static enum headwise_status read_all(int fd, unsigned char *bytes, size_t *size_bytes,
                                      const char *path) {

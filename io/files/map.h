@@ -18,6 +18,11 @@ struct headwise_io_map {
  */
 enum headwise_status headwise_io_map_file(struct headwise_io_map *map, const char *path);
 
+/* As headwise_io_map_file(), but that there is no such file is no error: *is_there is false then,
+ * and *map unchanged. */
+enum headwise_status headwise_io_map_if_there(struct headwise_io_map *map, const char *path,
+                                              bool *is_there);
+
 /* Reads it into memory instead, so that nothing that happens to the file later matters. Also
  * HEADWISE_ERR_FORMAT where it has more than most_bytes, and HEADWISE_ERR_NO_MEMORY. */
 enum headwise_status headwise_io_read_file(struct headwise_io_map *map, const char *path,
