@@ -55,8 +55,28 @@ static enum headwise_status read_f32(struct headwise_loader *loader, const char 
                                                            tensor->rank, tensor->shape));
 }
 
+/* Files from before 2019's renaming call the weight and bias of a norm gamma and beta, and some
+ * tools still write them so. Returns the name that the file has, written to old where that is such
+ * a one. */
+static const char *spelled(const struct headwise_loader *loader, const char *name, char old[256]) {
+    static const char *const pairs[][2] = {{".weight", ".gamma"}, {".bias", ".beta"}};
+    if (headwise_checkpoint_tensor(loader->checkpoint, name))
+        return name;
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(name), end = strlen(pairs[i][0]);
+        if (n <= end || n > 240 || strcmp(name + n - end, pairs[i][0]) != 0)
+            continue;
+        snprintf(old, 256, "%.*s%s", (int)(n - end), name, pairs[i][1]);
+        if (headwise_checkpoint_tensor(loader->checkpoint, old))
+            return old;
+    }
+    return name;
+}
+
 enum headwise_status headwise_load_vector(struct headwise_loader *loader, const char *name,
                                           int64_t n, const float **vector) {
+    char old[256];
+    name = spelled(loader, name, old);
     const struct headwise_file_tensor *tensor;
     enum headwise_status status = find(loader, name, 0, 0, &tensor);
     if (status)
