@@ -44,7 +44,7 @@ ROOMS = {
         "families": ["base"],
         "block": ["base", "families"],
         "stack": ["base", "families", "block"],
-        "encode": ["text", "families", "block", "stack"],
+        "encode": ["base", "text", "families", "block", "stack"],
         "generate": ["text", "families", "block", "stack"],
         "sight": ["text", "families", "block", "stack", "encode", "generate"],
         "api": ["base", "text", "families", "block", "stack", "encode", "generate", "sight"],
@@ -83,11 +83,12 @@ OWNERS = {
     "files": {
         "src": ["src/context/quota.c"],
         "io": ["io/files/map.c", "io/files/replace.c"],
-        "tools": ["tools/calls/tokens.c", "tools/commands/tokens.c"],
+        "tools": ["tools/calls/tokens.c", "tools/calls/text_input.c", "tools/calls/vector_file.c",
+                  "tools/common/hub.c"],
     },
     "environment": {
         "src": ["src/base/environment.c"],
-        "tools": ["tools/common/context.c"],
+        "tools": ["tools/common/context.c", "tools/common/hub.c"],
     },
 }
 
