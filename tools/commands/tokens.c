@@ -1,9 +1,6 @@
 /* headwise tokens: the ids, pieces and spans of texts. */
-#include <errno.h>
-#include <string.h>
-
-#include "commands/commands.h"
 #include "commands/tokens.h"
+#include "commands/commands.h"
 #include "common/message.h"
 
 struct settings {
@@ -35,27 +32,12 @@ static const char details[] =
     "[...],\n"
     "\"pieces\": [...], \"offsets\": [[begin, end], ...]}, offsets in bytes of the text.\n";
 
-static int open_input(struct tokens_input *input, const struct settings *s) {
-    *input = (struct tokens_input){.texts = s->texts, .name = s->input, .is_json = s->jsonl};
-    if (!s->input && s->texts.n == 0)
-        return fail("tokens: no text is given, and no --input; see headwise help tokens");
-    if (s->input && s->texts.n > 0)
-        return fail("tokens: texts are given as operands and as --input");
-    if (!s->input)
-        return EXIT_GOOD;
-    bool is_standard = strcmp(s->input, "-") == 0;
-    if (is_standard)
-        input->name = "standard input";
-    input->stream = is_standard ? stdin : fopen(s->input, "rb");
-    return input->stream ? EXIT_GOOD : fail("%s: cannot be opened: %s", s->input, strerror(errno));
-}
-
 static int encode_all(const struct settings *s, const headwise_tokenizer *tokenizer,
-                      headwise_encoding *encoding, struct tokens_input *input) {
-    struct tokens_request request;
+                      headwise_encoding *encoding, struct text_input *input) {
+    struct text_request request;
     for (;;) {
         bool done = false;
-        int code = tokens_input_next(input, &request, &done);
+        int code = text_input_next(input, &request, &done);
         if (code || done)
             return code;
         const struct headwise_encode_options encode = {
@@ -82,10 +64,10 @@ static int run_tokens(const void *arguments) {
     const struct headwise_tokenizer_options opening = {.size = sizeof opening, .cased = s->cased};
     headwise_tokenizer *tokenizer = NULL;
     headwise_encoding *encoding = NULL;
-    struct tokens_input input = {0};
+    struct text_input input = {0};
     if (!s->folder)
         return fail("tokens: a folder is missing; see headwise help tokens");
-    int code = open_input(&input, s);
+    int code = text_input_open(&input, &s->texts, s->input, s->jsonl, "tokens");
     if (!code && (headwise_tokenizer_open(&tokenizer, s->folder, &opening) ||
                   headwise_encoding_create(&encoding, NULL)))
         code = fail("%s", headwise_model_last_error());
@@ -93,7 +75,7 @@ static int run_tokens(const void *arguments) {
         code = encode_all(s, tokenizer, encoding, &input);
     headwise_encoding_destroy(encoding);
     headwise_tokenizer_destroy(tokenizer);
-    tokens_input_close(&input);
+    text_input_close(&input);
     return code;
 }
 

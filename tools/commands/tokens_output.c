@@ -1,22 +1,9 @@
 /* Prints tokens, for people and for programs. */
 #include "commands/tokens.h"
 
-/* A text in quotes; what is no UTF-8 cannot be in it. */
-static void print_quoted(struct headwise_text text) {
-    putchar('"');
-    for (size_t i = 0; i < text.size_bytes; i++) {
-        unsigned char c = (unsigned char)text.bytes[i];
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
+#include <stdio.h>
 
-void tokens_print_table(const headwise_encoding *encoding, const struct tokens_request *request) {
+void tokens_print_table(const headwise_encoding *encoding, const struct text_request *request) {
     const struct headwise_tokens *tokens = headwise_encoding_tokens(encoding);
     (void)request;
     printf("%8s %4s %13s  piece\n", "id", "type", "bytes");
@@ -26,13 +13,13 @@ void tokens_print_table(const headwise_encoding *encoding, const struct tokens_r
             printf("%13s  ", "-");
         else
             printf("%6zu %6zu  ", tokens->spans[i].begin, tokens->spans[i].end);
-        print_quoted(headwise_encoding_piece(encoding, i));
+        text_print_quoted(headwise_encoding_piece(encoding, i));
         putchar('\n');
     }
     printf("%zu tokens\n", tokens->n);
 }
 
-void tokens_print_json(const headwise_encoding *encoding, const struct tokens_request *request) {
+void tokens_print_json(const headwise_encoding *encoding, const struct text_request *request) {
     const struct headwise_tokens *tokens = headwise_encoding_tokens(encoding);
     putchar('{');
     if (request->id.size > 0)
@@ -46,7 +33,7 @@ void tokens_print_json(const headwise_encoding *encoding, const struct tokens_re
     printf("], \"pieces\": [");
     for (size_t i = 0; i < tokens->n; i++) {
         printf("%s", i ? ", " : "");
-        print_quoted(headwise_encoding_piece(encoding, i));
+        text_print_quoted(headwise_encoding_piece(encoding, i));
     }
     printf("], \"offsets\": [");
     for (size_t i = 0; i < tokens->n; i++)

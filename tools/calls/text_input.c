@@ -1,16 +1,18 @@
-/* Reads the texts of headwise tokens: operands, lines, or lines with objects. */
+/* Reads the texts of a command: operands, lines, or lines with objects. */
 #define _POSIX_C_SOURCE 200809L
+#include "calls/text_chunk.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands/tokens.h"
 #include "common/message.h"
 
-static int fail_line(const struct tokens_input *input, const char *problem) {
+static int fail_line(const struct text_input *input, const char *problem) {
     return fail("%s: line %lld: %s", input->name, input->line, problem);
 }
 
-static int take_text(struct tokens_input *input, struct headwise_json_reader *json, int which,
+static int take_text(struct text_input *input, struct headwise_json_reader *json, int which,
                      struct headwise_text *text) {
     struct headwise_json_text value;
     if (!headwise_json_take_text(json, &value))
@@ -25,7 +27,7 @@ static int take_text(struct tokens_input *input, struct headwise_json_reader *js
 }
 
 /* {"text": ..., "pair": ..., "special": true, "id": anything} */
-static int read_object(struct tokens_input *input, struct tokens_request *request, size_t size) {
+static int read_object(struct text_input *input, struct text_request *request, size_t size) {
     struct headwise_json_reader json;
     struct headwise_json_text key;
     bool has_text = false;
@@ -59,8 +61,24 @@ static int read_object(struct tokens_input *input, struct tokens_request *reques
     return has_text ? EXIT_GOOD : fail_line(input, "has no \"text\"");
 }
 
-int tokens_input_next(struct tokens_input *input, struct tokens_request *request, bool *done) {
-    *request = (struct tokens_request){0};
+int text_input_open(struct text_input *input, const struct option_texts *texts, const char *path,
+                    bool is_json, const char *command) {
+    *input = (struct text_input){.texts = *texts, .name = path, .is_json = is_json};
+    if (!path && texts->n == 0)
+        return fail("%s: no text is given, and no --input; see headwise help %s", command, command);
+    if (path && texts->n > 0)
+        return fail("%s: texts are given as operands and as --input", command);
+    if (!path)
+        return EXIT_GOOD;
+    bool is_standard = strcmp(path, "-") == 0;
+    if (is_standard)
+        input->name = "standard input";
+    input->stream = is_standard ? stdin : fopen(path, "rb");
+    return input->stream ? EXIT_GOOD : fail("%s: cannot be opened: %s", path, strerror(errno));
+}
+
+int text_input_next(struct text_input *input, struct text_request *request, bool *done) {
+    *request = (struct text_request){0};
     if (!input->stream) {
         *done = input->next == input->texts.n;
         if (!*done) {
@@ -84,7 +102,7 @@ int tokens_input_next(struct tokens_input *input, struct tokens_request *request
     return EXIT_GOOD;
 }
 
-void tokens_input_close(struct tokens_input *input) {
+void text_input_close(struct text_input *input) {
     if (input->stream && input->stream != stdin)
         fclose(input->stream);
     free(input->buffer);
