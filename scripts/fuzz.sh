@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-install_packages clang gcc libc6-dev meson ninja-build pkg-config libsleef-dev
+install_packages clang libclang-rt-14-dev gcc libc6-dev meson ninja-build pkg-config libsleef-dev
 
 seconds=${1:-60}
 [ $# -eq 0 ] || shift
@@ -14,7 +14,7 @@ log=build/fuzz.log
 mkdir -p build
 if [ ! -f "$build/build.ninja" ]; then
   CC=clang meson setup "$build" --buildtype=debugoptimized -Db_ndebug=false -Db_lundef=false \
-    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link -Ddefault_library=static \
+    -Doptimization=1 -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link -Ddefault_library=static \
     -Dopenmp=disabled -Dtests=disabled -Dtools=disabled -Dmodel=disabled -Dbench=disabled \
     -Dexamples=false >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
 fi
