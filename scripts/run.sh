@@ -4,8 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/packages.sh
-install_packages gcc libc6-dev meson ninja-build pkg-config libsleef-dev libjansson-dev \
-  liblapacke
+install_packages gcc libc6-dev meson ninja-build pkg-config libsleef-dev liblapacke
 
 build=build/release
 log=build/release.log

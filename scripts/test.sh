@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 . scripts/tiers.sh
 install_packages gcc g++ libc6-dev meson ninja-build pkg-config python3 libsleef-dev libcmocka-dev \
-  libjansson-dev liblapacke libutf8proc-dev libpcre2-dev
+  liblapacke libutf8proc-dev libpcre2-dev
 
 build=build/test
 log=build/test.log

@@ -1,43 +1,87 @@
 /* A SentencePiece vocabulary from a file of JSON, and its way from text to tokens. */
 #include "vocabulary.h"
 
-#include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "end.h"
+#include "json/reader.h"
 
-static void load_token(struct token *token, const char *path, int64_t id, const json_t *entry) {
-    const char *hex = json_string_value(json_object_get(entry, "bytes_hex"));
-    const json_t *score = json_object_get(entry, "score");
-    if (!hex || !json_is_number(score) ||
-        json_integer_value(json_object_get(entry, "id")) != (json_int_t)id)
-        die("%s: entry %lld has no id, bytes_hex and score", path, (long long)id);
-    token->length = strlen(hex) / 2;
-    token->score = json_number_value(score);
+/* Bytes from two hexadecimal digits each. */
+static bool read_hex(struct token *token, const struct headwise_json_text *text) {
+    char *hex = allocate((int64_t)text->size + 1, 1);
+    headwise_json_copy(hex, text);
+    token->length = text->size / 2;
     token->bytes = allocate((int64_t)token->length + 1, 1);
     for (size_t i = 0; i < token->length; i++) {
         unsigned byte;
         if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-            die("%s: entry %lld: bytes_hex is no hexadecimal text", path, (long long)id);
+            return false;
         token->bytes[i] = (char)byte;
     }
+    return true;
+}
+
+/* {"id": 5, "bytes_hex": "6162", "score": -3.5} */
+static void read_token(struct token *token, struct headwise_json_reader *json, int64_t id) {
+    const char *at = json->at;
+    struct headwise_json_text key, hex;
+    struct headwise_json_number number;
+    bool has_bytes = false, has_score = false;
+    int64_t found = -1;
+    headwise_json_enter_object(json);
+    while (headwise_json_next_key(json, &key)) {
+        if (headwise_json_equals(&key, "bytes_hex"))
+            has_bytes = headwise_json_take_text(json, &hex) && read_hex(token, &hex);
+        else if (headwise_json_equals(&key, "score"))
+            has_score = headwise_json_take_number(json, &number) &&
+                        headwise_json_to_double(&number, &token->score);
+        else if (headwise_json_equals(&key, "id"))
+            (void)(headwise_json_take_number(json, &number) &&
+                   headwise_json_to_int64(&number, &found));
+        else
+            headwise_json_skip(json, NULL);
+    }
+    if (!json->error && (!has_bytes || !has_score || found != id))
+        headwise_json_fail(json, at, "expected a token with its id, bytes_hex and score");
+}
+
+/* A file's bytes, which live as long as the program. */
+static char *read_file(size_t *size, const char *path) {
+    FILE *stream = fopen(path, "rb");
+    if (!stream || fseek(stream, 0, SEEK_END) != 0)
+        die("%s: cannot be read", path);
+    long end = ftell(stream);
+    char *bytes = allocate(end + 1, 1);
+    rewind(stream);
+    *size = fread(bytes, 1, (size_t)end, stream);
+    fclose(stream);
+    return bytes;
 }
 
 void vocabulary_load(struct vocabulary *v, const char *folder) {
-    char path[4096];
-    json_error_t error;
+    char path[4096], line[200];
+    struct headwise_json_reader json;
+    size_t size;
+    int64_t n = 0;
     snprintf(path, sizeof path, "%s/vocab.json", folder);
-    json_t *list = json_load_file(path, 0, &error);
-    if (!list)
-        die("%s: %s", path, error.text);
-    if ((int64_t)json_array_size(list) != v->n_tokens)
-        die("%s: has %zu tokens, expected %lld", path, json_array_size(list),
-            (long long)v->n_tokens);
+    const char *bytes = read_file(&size, path);
     v->tokens = allocate(v->n_tokens, sizeof *v->tokens);
-    for (int64_t i = 0; i < v->n_tokens; i++)
-        load_token(&v->tokens[i], path, i, json_array_get(list, (size_t)i));
-    json_decref(list);
+    headwise_json_begin(&json, bytes, size);
+    headwise_json_enter_array(&json);
+    for (; headwise_json_next_item(&json); n++) {
+        if (n < v->n_tokens)
+            read_token(&v->tokens[n], &json, n);
+        else
+            headwise_json_skip(&json, NULL);
+    }
+    if (!headwise_json_end(&json)) {
+        headwise_json_describe(line, sizeof line, &json);
+        die("%s: %s", path, line);
+    }
+    if (n != v->n_tokens)
+        die("%s: has %lld tokens, expected %lld", path, (long long)n, (long long)v->n_tokens);
 }
 
 /* The token with these bytes; of several (a byte token and a letter) the last. -1: none. */

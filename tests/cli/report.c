@@ -27,7 +27,6 @@ static double *read_four(int64_t sizes[4], const char *name) {
 struct report report_read(int64_t entry) {
     struct report data = {.entry = entry};
     int64_t sizes[4];
-    json_error_t error;
     data.weights = read_four(sizes, "weights");
     data.batch = sizes[0];
     data.heads = sizes[1];
@@ -35,14 +34,13 @@ struct report report_read(int64_t entry) {
     data.keys = sizes[3];
     data.contributions = read_four(sizes, "contrib");
     data.width = sizes[3];
-    data.json = json_load_file("report", 0, &error);
-    if (!data.json)
-        fail_msg("report: line %d: %s", error.line, error.text);
-    const json_t *layer = json_object_get(data.json, "layer");
-    data.offset = json_integer_value(json_object_get(layer, "offset"));
-    data.is_self = json_is_false(json_object_get(layer, "memory"));
-    assert_int_equal(json_integer_value(json_object_get(layer, "heads")), data.heads);
-    assert_int_equal(json_integer_value(json_object_get(layer, "entry")), entry);
+    data.text = view_read("report");
+    data.json = view_of(data.text);
+    view layer = view_member(data.json, "layer");
+    data.offset = view_integer(view_member(layer, "offset"));
+    data.is_self = !view_bool(view_member(layer, "memory"));
+    assert_int_equal(view_integer(view_member(layer, "heads")), data.heads);
+    assert_int_equal(view_integer(view_member(layer, "entry")), entry);
     unlink("report");
     unlink("out");
     return data;
@@ -51,22 +49,22 @@ struct report report_read(int64_t entry) {
 void report_free(struct report *data) {
     free(data->weights);
     free(data->contributions);
-    json_decref(data->json);
+    free(data->text);
 }
 
 const double *report_row(const struct report *d, int64_t b, int64_t h, int64_t i) {
     return d->weights + ((b * d->heads + h) * d->queries + i) * d->keys;
 }
 
-const json_t *report_head(const struct report *d, int64_t h) {
-    return json_array_get(json_object_get(d->json, "heads"), (size_t)h);
+view report_head(const struct report *d, int64_t h) {
+    return view_item(view_member(d->json, "heads"), h);
 }
 
-double report_number(const json_t *object, const char *name) {
-    const json_t *value = json_object_get(object, name);
-    if (!json_is_number(value))
+double report_number(view object, const char *name) {
+    view value = view_member(object, name);
+    if (!value.at || view_kind(value) != HEADWISE_JSON_NUMBER)
         fail_msg("\"%s\" is no number", name);
-    return json_number_value(value);
+    return view_number(value);
 }
 
 void report_expect(double got, double expected, const char *what, int64_t h) {
@@ -110,20 +108,19 @@ static void check_statistics(const struct report *d, int64_t h) {
 
 /* The profile's bins partition the distances, and hold what the rows hold. */
 static void check_profile(const struct report *d, int64_t h) {
-    const json_t *bins = json_object_get(d->json, "bins");
-    const json_t *profile = json_object_get(report_head(d, h), "profile");
+    view bins = view_member(d->json, "bins");
+    view profile = view_member(report_head(d, h), "profile");
     double left = 0;
-    for (size_t b = 0; b < json_array_size(bins); b++) {
-        int64_t low = json_integer_value(json_array_get(json_array_get(bins, b), 0));
-        int64_t high = json_integer_value(json_array_get(json_array_get(bins, b), 1));
+    for (int64_t b = 0; b < view_count(bins); b++) {
+        int64_t low = view_integer(view_item(view_item(bins, b), 0));
+        int64_t high = view_integer(view_item(view_item(bins, b), 1));
         double sum = 0;
         for (int64_t i = 0; i < d->queries; i++) {
             for (int64_t distance = low; distance <= high; distance++)
                 sum += at(d, report_row(d, d->entry, h, i), i + d->offset - distance);
         }
         left += sum;
-        report_expect(json_number_value(json_array_get(profile, b)), sum / (double)d->queries,
-                      "profile", h);
+        report_expect(view_number(view_item(profile, b)), sum / (double)d->queries, "profile", h);
     }
     for (int64_t i = 0; i < d->queries; i++) {
         for (int64_t j = 0; j < d->keys; j++)
@@ -148,12 +145,12 @@ static int byte_of(const char *text, int64_t i) {
 }
 
 static void check_cells(const struct report *d, int64_t h) {
-    const json_t *map = json_object_get(d->json, "map");
-    int64_t rows = json_integer_value(json_object_get(map, "rows"));
-    int64_t columns = json_integer_value(json_object_get(map, "columns"));
-    int64_t tall = json_integer_value(json_object_get(map, "row_size"));
-    int64_t wide = json_integer_value(json_object_get(map, "column_size"));
-    const char *text = json_string_value(json_array_get(json_object_get(map, "cells"), (size_t)h));
+    view map = view_member(d->json, "map");
+    int64_t rows = view_integer(view_member(map, "rows"));
+    int64_t columns = view_integer(view_member(map, "columns"));
+    int64_t tall = view_integer(view_member(map, "row_size"));
+    int64_t wide = view_integer(view_member(map, "column_size"));
+    const char *text = view_text(view_item(view_member(map, "cells"), h));
     assert_non_null(text);
     assert_true(rows <= MAX_CELLS && columns <= MAX_CELLS);
     assert_true(rows * tall >= d->queries && (rows - 1) * tall < d->queries);
@@ -173,17 +170,16 @@ static void check_cells(const struct report *d, int64_t h) {
 }
 
 /* A list of links is sorted, true to the weights, and nothing outside it is larger. */
-static void check_list(const struct report *d, const json_t *list, int64_t h, int64_t query,
-                       size_t most) {
+static void check_list(const struct report *d, view list, int64_t h, int64_t query, int64_t most) {
     double least = 2;
-    size_t n = json_array_size(list), larger = 0, candidates = 0;
+    int64_t n = view_count(list), larger = 0, candidates = 0;
     bool is_pairs = query < 0;
     assert_true(n <= most);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *pair = json_array_get(list, i);
+    for (int64_t i = 0; i < n; i++) {
+        view pair = view_item(list, i);
         double weight = report_number(pair, "weight");
-        int64_t key = json_integer_value(json_object_get(pair, "key"));
-        int64_t row = is_pairs ? json_integer_value(json_object_get(pair, "query")) : query;
+        int64_t key = view_integer(view_member(pair, "key"));
+        int64_t row = is_pairs ? view_integer(view_member(pair, "query")) : query;
         report_expect(weight, report_row(d, d->entry, h, row)[key], "a link", h);
         assert_true(weight <= least && weight > 0);
         assert_true(!is_pairs || (key != 0 && !(d->is_self && key == row)));
@@ -203,25 +199,24 @@ static void check_list(const struct report *d, const json_t *list, int64_t h, in
 }
 
 static void check_links(const struct report *d, int64_t h) {
-    const json_t *links = json_object_get(d->json, "links");
-    assert_int_equal(json_array_size(links), 2);
-    check_list(d, json_object_get(report_head(d, h), "pairs"), h, -1, 5);
-    for (size_t l = 0; l < 2; l++) {
-        const json_t *link = json_array_get(links, l);
-        int64_t token = json_integer_value(json_object_get(link, "token"));
+    view links = view_member(d->json, "links");
+    assert_int_equal(view_count(links), 2);
+    check_list(d, view_member(report_head(d, h), "pairs"), h, -1, 5);
+    for (int64_t l = 0; l < 2; l++) {
+        view link = view_item(links, l);
+        int64_t token = view_integer(view_member(link, "token"));
         assert_int_equal(token, l == 0 ? 4 : 0);
-        check_list(d, json_array_get(json_object_get(link, "heads"), (size_t)h), h, token, 5);
+        check_list(d, view_item(view_member(link, "heads"), h), h, token, 5);
     }
     for (int64_t i = 0; i < d->queries; i++) {
         const double *row = report_row(d, d->entry, h, i);
-        int64_t key = json_integer_value(
-            json_array_get(json_object_get(report_head(d, h), "strongest"), (size_t)i));
+        int64_t key = view_integer(view_item(view_member(report_head(d, h), "strongest"), i));
         for (int64_t j = 0; j < d->keys; j++)
             assert_true(key < 0 ? row[j] == 0 : row[j] <= row[key]);
         if (key >= 0)
-            report_expect(json_number_value(json_array_get(
-                              json_object_get(report_head(d, h), "strongest_weight"), (size_t)i)),
-                          row[key], "strongest_weight", h);
+            report_expect(
+                view_number(view_item(view_member(report_head(d, h), "strongest_weight"), i)),
+                row[key], "strongest_weight", h);
     }
 }
 

@@ -2,16 +2,16 @@
 #ifndef TESTS_CLI_REPORT_H
 #define TESTS_CLI_REPORT_H
 
-#include <jansson.h>
-
 #include "cli_support.h"
+#include "view.h"
 
 /* What `headwise layer` says of one layer, and what `headwise inspect` says of it. */
 struct report {
     int64_t batch, heads, queries, keys, width, offset, entry;
     bool is_self;
     double *weights, *contributions; /* [batch][heads][queries][keys], [...][width] */
-    json_t *json;
+    char *text;
+    view json; /* of text */
 };
 
 /* Reads "out", with weights and contrib, and "report", and removes both. report_free() it. */
@@ -22,8 +22,8 @@ void report_free(struct report *data);
 const double *report_row(const struct report *d, int64_t b, int64_t h, int64_t i);
 
 /* What the report says of a head; a member of it that must be a number. */
-const json_t *report_head(const struct report *d, int64_t h);
-double report_number(const json_t *object, const char *name);
+view report_head(const struct report *d, int64_t h);
+double report_number(view object, const char *name);
 
 /* Both sides are f32 weights added up, at most some hundred of them: 2e-5 is 100 times what their
  * rounding can do, and far below what a wrong row, key or head does. */

@@ -2,42 +2,39 @@
 #define _POSIX_C_SOURCE 200112L
 #include "cli_support.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "headwise/common.h"
 #include "headwise/context.h"
+#include "view.h"
 
-static void expect_list(const json_t *list, bool (*has)(enum headwise_isa)) {
-    size_t n = 0;
+static void expect_list(view list, bool (*has)(enum headwise_isa)) {
+    int64_t n = 0;
     for (int isa = HEADWISE_ISA_SCALAR; isa <= HEADWISE_ISA_NEON; isa++) {
         if (!has((enum headwise_isa)isa))
             continue;
-        const char *name = json_string_value(json_array_get(list, n++));
+        const char *name = view_text(view_item(list, n++));
         assert_string_equal(name, headwise_isa_name((enum headwise_isa)isa));
     }
-    assert_int_equal(json_array_size(list), n);
+    assert_int_equal(view_count(list), n);
     assert_true(n > 0);
 }
 
 static void prints_json(enum headwise_isa isa) {
     cli_accepts("info", "--json", "--isa", headwise_isa_name(isa), "--threads", "3");
-    json_t *info = json_loads(cli.out, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(info);
-    const json_t *tiers = json_object_get(info, "tiers");
-    assert_string_equal(json_string_value(json_object_get(info, "version")), HEADWISE_VERSION);
-    expect_list(json_object_get(tiers, "built"), headwise_isa_built);
-    expect_list(json_object_get(tiers, "usable"), headwise_isa_usable);
-    assert_string_equal(json_string_value(json_object_get(tiers, "best")),
+    view info = view_of(cli.out);
+    view tiers = view_member(info, "tiers");
+    assert_string_equal(view_text(view_member(info, "version")), HEADWISE_VERSION);
+    expect_list(view_member(tiers, "built"), headwise_isa_built);
+    expect_list(view_member(tiers, "usable"), headwise_isa_usable);
+    assert_string_equal(view_text(view_member(tiers, "best")),
                         headwise_isa_name(headwise_isa_best()));
-    assert_string_equal(json_string_value(json_object_get(tiers, "chosen")),
-                        headwise_isa_name(isa));
-    assert_int_equal(json_integer_value(json_object_get(info, "threads")), 3);
-    assert_true(json_is_boolean(json_object_get(info, "openmp")));
-    assert_int_equal(json_integer_value(json_object_get(info, "key_block")), 256);
-    assert_non_null(strchr(json_string_value(json_object_get(info, "sleef")), '.'));
-    json_decref(info);
+    assert_string_equal(view_text(view_member(tiers, "chosen")), headwise_isa_name(isa));
+    assert_int_equal(view_integer(view_member(info, "threads")), 3);
+    assert_int_equal(view_kind(view_member(info, "openmp")), HEADWISE_JSON_BOOL);
+    assert_int_equal(view_integer(view_member(info, "key_block")), 256);
+    assert_non_null(strchr(view_text(view_member(info, "sleef")), '.'));
 }
 
 static void obeys_the_environment(enum headwise_isa isa) {

@@ -18,8 +18,7 @@ static double inner(const struct report *d, int64_t g, int64_t h) {
 }
 
 static double element(const struct report *d, const char *name, int64_t g, int64_t h) {
-    return json_number_value(
-        json_array_get(json_array_get(json_object_get(d->json, name), (size_t)g), (size_t)h));
+    return view_number(view_item(view_item(view_member(d->json, name), g), h));
 }
 
 /* Norms, shares, and the output's change with a head off: all from the contributions. */
@@ -45,14 +44,13 @@ static void check_contributions(const struct report *d) {
         cost += report_number(report_head(d, h), "cost");
     }
     report_expect(cost, 1, "sum of costs", -1);
-    const json_t *order = json_object_get(d->json, "order");
-    assert_int_equal(json_array_size(order), d->heads);
-    report_expect(report_number(json_array_get(order, (size_t)d->heads - 1), "change"), 1, "change",
-                  -1);
-    const json_t *first = json_array_get(order, 0);
+    view order = view_member(d->json, "order");
+    assert_int_equal(view_count(order), d->heads);
+    report_expect(report_number(view_item(order, d->heads - 1), "change"), 1, "change", -1);
+    view first = view_item(order, 0);
     int64_t least = -1; /* the place of the head with that number */
     for (int64_t h = 0; h < d->heads; h++) {
-        if (json_equal(json_object_get(report_head(d, h), "head"), json_object_get(first, "head")))
+        if (view_equals(view_member(report_head(d, h), "head"), view_member(first, "head")))
             least = h;
         assert_true(report_number(report_head(d, h), "alone_off") >=
                     report_number(first, "change") - 1e-6);

@@ -1,8 +1,8 @@
 /* headwise inspect: its table, its page, what it refuses. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli_support.h"
+#include "view.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,25 +60,13 @@ static void tells_twins_and_nan(enum headwise_isa isa) {
     cli_accepts("inspect", "--weights", "in", "--input", "in", "--isa", tier, "--json", "report");
     expect_text("nan");
     expect_text("the output is not finite: no head can be weighed\n");
-    json_t *report = json_load_file("report", 0, NULL);
-    assert_true(json_is_null(json_object_get(report, "order")));
-    assert_true(json_is_null(json_object_get(report, "output_norm")));
-    json_decref(report);
+    char *text = view_read("report");
+    view report = view_of(text);
+    assert_int_equal(view_kind(view_member(report, "order")), HEADWISE_JSON_NULL);
+    assert_int_equal(view_kind(view_member(report, "output_norm")), HEADWISE_JSON_NULL);
+    free(text);
     unlink("report");
     x[0] = 1;
-}
-
-static char *read_file(const char *path) {
-    FILE *stream = fopen(path, "rb");
-    assert_non_null(stream);
-    assert_int_equal(fseek(stream, 0, SEEK_END), 0);
-    size_t size = (size_t)ftell(stream);
-    char *text = calloc(size + 1, 1);
-    assert_non_null(text);
-    rewind(stream);
-    assert_int_equal(fread(text, 1, size, stream), size);
-    fclose(stream);
-    return text;
 }
 
 static int count(const char *text, const char *what) {
@@ -92,7 +80,6 @@ static int count(const char *text, const char *what) {
 static void writes_a_page(enum headwise_isa isa) {
     (void)isa;
     static const char begin[] = "<script type=\"application/json\" id=\"data\">";
-    json_error_t error;
     FILE *stream = fopen("words", "wb");
     assert_non_null(stream);
     fputs("[\"</script><b>\", \"<!--\", \"&\", \"\\\"\", \"5\", \"6\", \"7\", \"8\", \"9\", "
@@ -101,7 +88,7 @@ static void writes_a_page(enum headwise_isa isa) {
     assert_int_equal(fclose(stream), 0);
     cli_accepts("inspect", "--weights", SENTENCE, "--input", SENTENCE, "--tokens", "words", "-q",
                 "--html", "page", "--json", "report");
-    char *page = read_file("page");
+    char *page = view_read("page");
     assert_int_equal(strncmp(page, "<!doctype html>\n", 16), 0);
     assert_int_equal(count(page, "</script>"), 2);
     assert_int_equal(count(page, "<!--"), 0);
@@ -114,17 +101,15 @@ static void writes_a_page(enum headwise_isa isa) {
     assert_non_null(data);
     data += sizeof(begin) - 1;
     *strstr(data, "</script>") = '\0';
-    json_t *root = json_loads(data, 0, &error);
-    if (!root)
-        fail_msg("the page's data: %s", error.text);
-    const json_t *tokens = json_object_get(root, "tokens");
-    assert_string_equal(json_string_value(json_array_get(tokens, 0)), "</script><b>");
-    assert_string_equal(json_string_value(json_array_get(tokens, 3)), "\"");
-    json_t *report = json_load_file("report", 0, &error);
-    assert_true(json_equal(json_object_get(root, "map"), json_object_get(report, "map")));
-    assert_true(json_equal(json_object_get(root, "layer"), json_object_get(report, "layer")));
-    json_decref(root);
-    json_decref(report);
+    view root = view_of(data);
+    view tokens = view_member(root, "tokens");
+    assert_string_equal(view_text(view_item(tokens, 0)), "</script><b>");
+    assert_string_equal(view_text(view_item(tokens, 3)), "\"");
+    char *text = view_read("report");
+    view report = view_of(text);
+    assert_true(view_equals(view_member(root, "map"), view_member(report, "map")));
+    assert_true(view_equals(view_member(root, "layer"), view_member(report, "layer")));
+    free(text);
     free(page);
     unlink("page");
     unlink("report");

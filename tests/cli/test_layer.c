@@ -202,7 +202,7 @@ static void reads_tokens_from_files(enum headwise_isa isa) {
     write_text("words", "[\"a\", 3]");
     cli_refuses("words: element 1 is no text", LAYER, tier, "--tokens", "words");
     write_text("words", "[\"a\", ");
-    cli_refuses("words: line 1: ", LAYER, tier, "--tokens", "words");
+    cli_refuses("words: line 1, ", LAYER, tier, "--tokens", "words");
     unlink("words");
 }
 

@@ -70,7 +70,7 @@ PUBLIC = {
 DOORS = {
     "measure": ["context/timing.h", "kernels/dot.h", "measure/clock.h", "measure/groups.h",
                 "measure/shares.h", "measure/timed.h"],
-    "tools": ["measure/clock.h", "measure/shares.h", "json/reader.h"],
+    "tools": ["measure/clock.h", "measure/shares.h", "json/reader.h", "json/writer.h"],
     "model": ["json/reader.h", "files/map.h", "base/float_mode.h"],
 }
 

@@ -3,7 +3,6 @@
 #include "calls/tokens.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "common/message.h"
 #include "common/text.h"
+#include "json/reader.h"
 
 enum { LARGEST_FILE = 1 << 26 }; /* far beyond any prompt, for a path that was mistaken */
 
@@ -55,25 +55,38 @@ static int read_file(char **bytes, size_t *size, struct arena *arena, const char
     return *bytes ? EXIT_GOOD : EXIT_UNUSABLE;
 }
 
+/* A text of JSON as a C string; a NUL in it ends it. */
+static const char *copy_text(struct arena *arena, const struct headwise_json_text *text) {
+    char *copy = arena_take(arena, (int64_t)text->size + 1, 1);
+    if (copy)
+        headwise_json_copy(copy, text);
+    return copy;
+}
+
 static int read_json(const char **tokens, struct arena *arena, const char *path, const char *bytes,
                      size_t size, int64_t n) {
-    json_error_t error;
-    json_t *list = json_loadb(bytes, size, JSON_ALLOW_NUL, &error);
-    if (!list)
-        return fail("%s: line %d: %s, expected a JSON array of texts", path, error.line,
-                    error.text);
-    int64_t found = (int64_t)json_array_size(list);
-    int code = check_count(path, found, n);
-    for (int64_t i = 0; !code && i < n; i++) {
-        const json_t *item = json_array_get(list, (size_t)i);
-        if (!json_is_string(item))
-            code = fail("%s: element %lld is no text", path, (long long)i);
-        /* A NUL in a token ends it. */
-        else if (!(tokens[i] = arena_text(arena, "%s", json_string_value(item))))
-            code = EXIT_UNUSABLE;
+    struct headwise_json_reader json;
+    struct headwise_json_text text;
+    int64_t found = 0, other = -1;
+    headwise_json_begin(&json, bytes, size);
+    headwise_json_enter_array(&json);
+    for (; headwise_json_next_item(&json); found++) {
+        if (headwise_json_peek(&json) != HEADWISE_JSON_TEXT) {
+            other = other < 0 ? found : other;
+            headwise_json_skip(&json, NULL);
+        } else if (headwise_json_take_text(&json, &text) && found < n) {
+            if (!(tokens[found] = copy_text(arena, &text)))
+                return EXIT_UNUSABLE;
+        }
     }
-    json_decref(list);
-    return code;
+    headwise_json_end(&json);
+    if (json.error) {
+        char line[200];
+        headwise_json_describe(line, sizeof line, &json);
+        return fail("%s: %s, expected a JSON array of texts", path, line);
+    }
+    int code = check_count(path, found, n);
+    return code || other < 0 ? code : fail("%s: element %lld is no text", path, (long long)other);
 }
 
 static int read_lines(const char **tokens, struct arena *arena, const char *path, const char *bytes,

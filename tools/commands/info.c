@@ -1,12 +1,11 @@
 /* headwise info: what this build has and this machine uses. */
-#include <jansson.h>
 #include <sleef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "commands/commands.h"
 #include "common/context.h"
-#include "common/message.h"
+#include "common/json.h"
 #include "headwise/isa.h"
 
 struct settings {
@@ -20,67 +19,75 @@ static const struct option options[] = {
     CONTEXT_OPTIONS(struct settings),
 };
 
+#define WORD(number) #number
+#define VERSION(major, minor, patch) WORD(major) "." WORD(minor) "." WORD(patch)
+#define SLEEF VERSION(SLEEF_VERSION_MAJOR, SLEEF_VERSION_MINOR, SLEEF_VERSION_PATCHLEVEL)
+
 static const enum headwise_isa tiers[] = {HEADWISE_ISA_SCALAR, HEADWISE_ISA_AVX2,
                                           HEADWISE_ISA_AVX512, HEADWISE_ISA_NEON};
 
-static json_t *list_tiers(bool (*has)(enum headwise_isa isa)) {
-    json_t *list = json_array();
+static void add_tiers(struct json *json, const char *key, bool (*has)(enum headwise_isa isa)) {
+    json_begin_array(json, key);
     for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
         if (has(tiers[i]))
-            json_array_append_new(list, json_string(headwise_isa_name(tiers[i])));
+            json_text(json, NULL, headwise_isa_name(tiers[i]));
     }
-    return list;
+    json_end_array(json);
 }
 
-static json_t *collect(const headwise_context *context) {
-    char sleef[32];
-    snprintf(sleef, sizeof sleef, "%d.%d.%d", SLEEF_VERSION_MAJOR, SLEEF_VERSION_MINOR,
-             SLEEF_VERSION_PATCHLEVEL);
-    return json_pack("{s:s, s:{s:o, s:o, s:s, s:s}, s:i, s:s, s:b, s:i}", "version",
-                     headwise_version(), "tiers", "built", list_tiers(headwise_isa_built), "usable",
-                     list_tiers(headwise_isa_usable), "best",
-                     headwise_isa_name(headwise_isa_best()), "chosen",
-                     headwise_isa_name(headwise_context_describe(context)->isa), "threads",
-                     headwise_context_describe(context)->n_threads, "sleef", sleef, "openmp",
-                     HEADWISE_OPENMP, "key_block", HEADWISE_KEY_BLOCK);
+static int print_json(const headwise_context *context) {
+    struct json json = {.indent = 2};
+    json_begin_object(&json, NULL);
+    json_text(&json, "version", headwise_version());
+    json_begin_object(&json, "tiers");
+    add_tiers(&json, "built", headwise_isa_built);
+    add_tiers(&json, "usable", headwise_isa_usable);
+    json_text(&json, "best", headwise_isa_name(headwise_isa_best()));
+    json_text(&json, "chosen", headwise_isa_name(headwise_context_describe(context)->isa));
+    json_end_object(&json);
+    json_integer(&json, "threads", headwise_context_describe(context)->n_threads);
+    json_text(&json, "sleef", SLEEF);
+    json_bool(&json, "openmp", HEADWISE_OPENMP);
+    json_integer(&json, "key_block", HEADWISE_KEY_BLOCK);
+    json_end_object(&json);
+    int code = json_end(&json, "info");
+    if (!code)
+        printf("%.*s\n", (int)json.writer.size, json.writer.text);
+    free(json.writer.text);
+    return code;
 }
 
-static void print_list(const char *label, const json_t *list) {
-    size_t i;
-    json_t *name;
+static void print_tiers(const char *label, bool (*has)(enum headwise_isa isa)) {
+    const char *blank = "";
     printf("%-10s", label);
-    json_array_foreach(list, i, name) printf("%s%s", i ? " " : "", json_string_value(name));
+    for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
+        if (!has(tiers[i]))
+            continue;
+        printf("%s%s", blank, headwise_isa_name(tiers[i]));
+        blank = " ";
+    }
     printf("\n");
 }
 
-static void print_text(const json_t *info) {
-    const json_t *about_tiers = json_object_get(info, "tiers");
-    printf("headwise  %s\n", json_string_value(json_object_get(info, "version")));
-    print_list("built", json_object_get(about_tiers, "built"));
-    print_list("usable", json_object_get(about_tiers, "usable"));
-    printf("chosen    %s\n", json_string_value(json_object_get(about_tiers, "chosen")));
-    printf("threads   %d\n", (int)json_integer_value(json_object_get(info, "threads")));
-    printf("OpenMP    %s\n", json_is_true(json_object_get(info, "openmp")) ? "yes" : "no");
-    printf("SLEEF     %s\n", json_string_value(json_object_get(info, "sleef")));
-    printf("key block %d\n", (int)json_integer_value(json_object_get(info, "key_block")));
+static void print_text(const headwise_context *context) {
+    printf("headwise  %s\n", headwise_version());
+    print_tiers("built", headwise_isa_built);
+    print_tiers("usable", headwise_isa_usable);
+    printf("chosen    %s\n", headwise_isa_name(headwise_context_describe(context)->isa));
+    printf("threads   %d\n", headwise_context_describe(context)->n_threads);
+    printf("OpenMP    %s\n", HEADWISE_OPENMP ? "yes" : "no");
+    printf("SLEEF     %s\n", SLEEF);
+    printf("key block %d\n", HEADWISE_KEY_BLOCK);
 }
 
 static int run(const void *arguments) {
     const struct settings *settings = arguments;
     headwise_context *context = NULL;
     int code = context_open(&context, settings->isa, settings->threads);
-    if (code)
-        return code;
-    json_t *info = collect(context);
-    char *text = info ? json_dumps(info, JSON_INDENT(2)) : NULL;
-    if (!text)
-        code = fail("out of memory");
-    else if (settings->json)
-        printf("%s\n", text);
-    else
-        print_text(info);
-    free(text);
-    json_decref(info);
+    if (!code && settings->json)
+        code = print_json(context);
+    else if (!code)
+        print_text(context);
     headwise_context_destroy(context);
     return code;
 }

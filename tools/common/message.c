@@ -2,10 +2,14 @@
 #include "common/message.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 int fail_with(enum exit_code code, const char *format, ...) {
+    static atomic_flag has_failed = ATOMIC_FLAG_INIT;
     char line[1536];
+    if (atomic_flag_test_and_set(&has_failed)) /* of what could not be done after that */
+        return code;
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);

@@ -9,7 +9,8 @@ enum exit_code {
 };
 
 /* Prints "headwise: ", the text and a newline to stderr, control characters as '?', and returns
- * code, so that a check reads `return fail_with(...)`. */
+ * code, so that a check reads `return fail_with(...)`. The first call prints, later ones, which
+ * follow from it, only return. */
 int fail_with(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define fail(...) fail_with(EXIT_UNUSABLE, __VA_ARGS__)

@@ -9,42 +9,34 @@
 #include "inspect/json.h"
 #include "inspect/page_text.h"
 
-/* In JSON '<' stands in texts alone, where \u003c is the same: no token can end the element. NULL
- * where memory runs out. */
-static char *escape(const char *json) {
-    size_t n = strlen(json);
-    for (const char *c = json; *c; c++)
-        n += *c == '<' ? 5 : 0;
-    char *escaped = malloc(n + 1), *to = escaped;
-    for (const char *c = json; escaped && *c; c++) {
-        if (*c == '<') {
-            memcpy(to, "\\u003c", 6);
-            to += 6;
-        } else {
-            *to++ = *c;
-        }
+/* In JSON '<' stands in texts alone, where \u003c is the same: no token can end the element. */
+static void escape(struct headwise_json_writer *escaped, const struct headwise_json_writer *json) {
+    const char *at = json->text, *end = json->text + json->size;
+    while (at < end) {
+        const char *found = memchr(at, '<', (size_t)(end - at)), *stop = found ? found : end;
+        headwise_json_write(escaped, at, (size_t)(stop - at));
+        if (found)
+            headwise_json_write_raw(escaped, "\\u003c");
+        at = found ? found + 1 : end;
     }
-    if (escaped)
-        *to = '\0';
-    return escaped;
 }
 
 int page_write(const char *path, const struct findings *findings, const headwise_context *context) {
-    json_t *root = json_from_findings(findings, context);
-    char *json = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
-    char *escaped = json ? escape(json) : NULL;
-    int code = EXIT_GOOD;
-    if (!escaped) {
-        code = fail("%s: out of memory", path);
-    } else {
+    struct json json = {.digits = 6}, escaped = {0};
+    json_add_findings(&json, findings, context);
+    int code = json_end(&json, path);
+    if (!code) {
+        escape(&escaped.writer, &json.writer);
+        code = json_end(&escaped, path);
+    }
+    if (!code) {
         const struct headwise_file_part parts[] = {{page_before, page_before_size},
-                                                   {escaped, strlen(escaped)},
+                                                   {escaped.writer.text, escaped.writer.size},
                                                    {page_after, page_after_size}};
         if (headwise_file_write(path, parts, 3) != HEADWISE_OK)
             code = fail("%s", headwise_io_last_error());
     }
-    free(escaped);
-    free(json);
-    json_decref(root);
+    free(escaped.writer.text);
+    free(json.writer.text);
     return code;
 }

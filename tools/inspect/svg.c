@@ -1,5 +1,4 @@
 /* The picture of all maps: panels of cells, names of tokens, a legend. */
-#define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include "inspect/svg.h"
 
 #include <math.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 
 #include "common/message.h"
-#include "headwise-io/file.h"
+#include "common/stream.h"
 #include "inspect/svg_text.h"
 
 enum {
@@ -248,23 +247,15 @@ static void print_figure(struct figure *figure) {
 
 int svg_write(const char *path, const struct findings *findings) {
     struct figure figure = {.findings = findings};
-    char *text = NULL;
-    size_t size = 0;
+    struct stream stream = {0};
     measure(&figure);
     figure.weights = calloc((size_t)(figure.n_rows * figure.n_columns), sizeof *figure.weights);
-    figure.out = open_memstream(&text, &size);
-    if (figure.weights && figure.out)
+    if (!figure.weights)
+        return fail("%s: out of memory", path);
+    stream_open(&stream);
+    figure.out = stream.out;
+    if (figure.out)
         print_figure(&figure);
-    bool is_complete = figure.weights && figure.out && !ferror(figure.out);
-    if (figure.out && fclose(figure.out) != 0)
-        is_complete = false;
-    int code = EXIT_GOOD;
-    const struct headwise_file_part part = {text, size};
-    if (!is_complete)
-        code = fail("%s: out of memory", path);
-    else if (headwise_file_write(path, &part, 1) != HEADWISE_OK)
-        code = fail("%s", headwise_io_last_error());
-    free(text);
     free(figure.weights);
-    return code;
+    return stream_write(&stream, path);
 }

@@ -1,10 +1,7 @@
 /* Writes every number of a sweep as CSV. */
-#define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "common/message.h"
-#include "headwise-io/file.h"
+#include "common/stream.h"
 #include "sweep/sweep.h"
 
 static void print_row(FILE *out, const struct sweep *sweep, int64_t at) {
@@ -38,22 +35,11 @@ static void print_all(FILE *out, const struct sweep *sweep) {
 }
 
 int sweep_write_text(const char *path, const struct sweep *sweep, sweep_print_fn *print) {
-    struct headwise_file_part part = {NULL, 0};
-    char *text = NULL;
-    FILE *out = open_memstream(&text, &part.size_bytes);
-    int code = EXIT_GOOD;
-    if (!out)
-        return fail("out of memory");
-    print(out, sweep);
-    bool failed = ferror(out);
-    failed |= fclose(out) != 0;
-    part.data = text;
-    if (failed)
-        code = fail("out of memory");
-    else if (headwise_file_write(path, &part, 1) != HEADWISE_OK)
-        code = fail("%s", headwise_io_last_error());
-    free(text);
-    return code;
+    struct stream stream = {0};
+    stream_open(&stream);
+    if (stream.out)
+        print(stream.out, sweep);
+    return stream_write(&stream, path);
 }
 
 int sweep_write_csv(const char *path, const struct sweep *sweep) {
