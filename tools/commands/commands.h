@@ -11,5 +11,6 @@ extern const struct command command_inspect;
 extern const struct command command_prune;
 extern const struct command command_sweep;
 extern const struct command command_tokens;
+extern const struct command command_forward;
 
 #endif

@@ -1,4 +1,4 @@
-/* headwise tokens where headwise-model was not built: says so. */
+/* Commands that need headwise-model, where it was not built: say so. */
 #include "commands/commands.h"
 #include "common/message.h"
 
@@ -9,8 +9,8 @@ struct settings {
 
 static int run_missing(const void *settings) {
     (void)settings;
-    return fail("tokens: this headwise was built without headwise-model, which needs libutf8proc "
-                "and libpcre2");
+    return fail("this headwise was built without headwise-model, which needs libutf8proc and "
+                "libpcre2");
 }
 
 const struct command command_tokens = {
@@ -21,6 +21,16 @@ const struct command command_tokens = {
     .operand_offset = offsetof(struct settings, folder),
     .more = "text",
     .more_offset = offsetof(struct settings, texts),
+    .settings_size = sizeof(struct settings),
+    .run = run_missing,
+};
+
+const struct command command_forward = {
+    .name = "forward",
+    .summary = "run a whole network (not in this build)",
+    .usage = "DIR",
+    .operand = "folder",
+    .operand_offset = offsetof(struct settings, folder),
     .settings_size = sizeof(struct settings),
     .run = run_missing,
 };
