@@ -9,7 +9,8 @@
  *   min_us, GFLOPs, GBps, tokens_per_s
  *   peak_GFLOPs, read_GBps     the machine's ceilings, measured in the same minute
  *   of_peak, of_read           GFLOPs and GBps as parts of them
- *   share_projections, share_scores, share_softmax, share_values, share_packing, share_rest
+ *   share_projections, share_scores, share_softmax, share_values, share_packing, share_rows,
+ *   share_rest
  *   timed_slowdown             what measuring the shares cost, as a factor */
 bench_fn bench_measure_call;
 

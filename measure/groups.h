@@ -10,6 +10,7 @@ enum share_group {
     SHARE_VALUES,      /* values, of panels of every type */
     SHARE_PACKING,     /* pack_rows, pack_transposed, pack_columns, interleave; widening of panels;
                         * rounding of rows to integers for products of bytes */
+    SHARE_ROWS,        /* norm_rms, norm_layer, activate, add */
     SHARE_GROUPS
 };
 

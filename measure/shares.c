@@ -6,8 +6,8 @@
 #include "measure/timed.h"
 
 const char *share_name(enum share_group group) {
-    static const char *const names[SHARE_GROUPS] = {"projections", "scores", "softmax", "values",
-                                                    "packing"};
+    static const char *const names[SHARE_GROUPS] = {"projections", "scores",  "softmax",
+                                                    "values",      "packing", "rows"};
     return names[group];
 }
 

@@ -163,6 +163,53 @@ static void timed_dot(float *restrict c, ptrdiff_t c_stride, const uint8_t *rest
     note(SHARE_PROJECTIONS, begin);
 }
 
+/* What becomes of rows: norms, sums with a residual, activations. */
+#define TIMED_NORM(name)                                                                           \
+    static void timed_##name(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,     \
+                             const float *restrict weight, const float *restrict bias,             \
+                             ptrdiff_t m, ptrdiff_t n, float eps) {                                \
+        uint64_t begin = ticks_now();                                                              \
+        plain.kernels->name(y, y_stride, x, x_stride, weight, bias, m, n, eps);                    \
+        note(SHARE_ROWS, begin);                                                                   \
+    }
+#define TIMED_ACTIVATION(name, activation)                                                         \
+    static void timed_##name(float *y, ptrdiff_t y_stride, const float *x, ptrdiff_t x_stride,     \
+                             const float *factor, ptrdiff_t factor_stride, ptrdiff_t m,            \
+                             ptrdiff_t n) {                                                        \
+        uint64_t begin = ticks_now();                                                              \
+        plain.kernels->activate[activation](y, y_stride, x, x_stride, factor, factor_stride, m,    \
+                                            n);                                                    \
+        note(SHARE_ROWS, begin);                                                                   \
+    }
+TIMED_NORM(norm_rms)
+TIMED_NORM(norm_layer)
+TIMED_ACTIVATION(none, HEADWISE_ACTIVATION_NONE)
+TIMED_ACTIVATION(relu, HEADWISE_ACTIVATION_RELU)
+TIMED_ACTIVATION(gelu, HEADWISE_ACTIVATION_GELU)
+TIMED_ACTIVATION(gelu_tanh, HEADWISE_ACTIVATION_GELU_TANH)
+TIMED_ACTIVATION(gelu_quick, HEADWISE_ACTIVATION_GELU_QUICK)
+TIMED_ACTIVATION(silu, HEADWISE_ACTIVATION_SILU)
+TIMED_ACTIVATION(tanh, HEADWISE_ACTIVATION_TANH)
+
+static void timed_add(float *restrict s, const float *restrict x, ptrdiff_t n) {
+    uint64_t begin = ticks_now();
+    plain.kernels->add(s, x, n);
+    note(SHARE_ROWS, begin);
+}
+
+static void replace_rows(struct headwise_kernels *timed) {
+    timed->norm_rms = timed_norm_rms;
+    timed->norm_layer = timed_norm_layer;
+    timed->activate[HEADWISE_ACTIVATION_NONE] = timed_none;
+    timed->activate[HEADWISE_ACTIVATION_RELU] = timed_relu;
+    timed->activate[HEADWISE_ACTIVATION_GELU] = timed_gelu;
+    timed->activate[HEADWISE_ACTIVATION_GELU_TANH] = timed_gelu_tanh;
+    timed->activate[HEADWISE_ACTIVATION_GELU_QUICK] = timed_gelu_quick;
+    timed->activate[HEADWISE_ACTIVATION_SILU] = timed_silu;
+    timed->activate[HEADWISE_ACTIVATION_TANH] = timed_tanh;
+    timed->add = timed_add;
+}
+
 static void replace_products(struct headwise_kernels *timed) {
     timed->scores[HEADWISE_F32] = timed_scores_f32;
     timed->scores[HEADWISE_F16] = timed_scores_f16;
@@ -184,6 +231,7 @@ void timed_tables_make(struct timed_tables *tables, struct headwise_timing timin
     plain = timing;
     *timed = *timing.kernels;
     replace_products(timed);
+    replace_rows(timed);
     timed->pack_rows = timed_pack_rows;
     timed->pack_transposed = timed_pack_transposed;
     timed->pack_columns = timed_pack_columns;

@@ -36,10 +36,11 @@ measure() {
 } >"$results"
 
 call="min_us GFLOPs of_peak GBps of_read tokens_per_s"
-shares="share_projections share_scores share_softmax share_values share_packing share_rest"
+shares="share_projections share_scores share_softmax share_values share_packing share_rows share_rest"
 measure bench_attention 0.4 "isa:$best\$" "$call $shares"
 measure bench_cache 0.4 "isa:$best\$" "$call $shares"
 measure bench_layer 0.4 "isa:$best\$" "$call $shares"
+measure bench_mlp 0.4 "isa:$best\$" "min_us GFLOPs of_peak tokens_per_s $shares"
 measure bench_heads 0.4 "isa:$best\$" "$call $shares"
 # The other tiers, on one thread and the cases that the tiers' kernels decide.
 measure bench_attention 0.2 "prefill/B:1/H:(8|16)/.*threads:1/isa:(scalar|avx2)\$" "$call $shares"

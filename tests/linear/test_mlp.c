@@ -189,6 +189,31 @@ static void scratch_does_not_grow_with_rows(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* A call that is stopped says so, by rows and by columns, and the next one gives its bits. */
+static void stops_and_goes_on(enum headwise_isa isa) {
+    enum { D = 48, HIDDEN = 100, M = 700 };
+    int flag = 0;
+    const struct headwise_context_options options = {
+        .size = sizeof options, .isa = isa, .n_threads = 2, .cancel_flag = &flag};
+    struct test_rng rng = test_rng_make(325);
+    headwise_context *context = NULL;
+    assert_int_equal(headwise_context_create(&context, &options), HEADWISE_OK);
+    struct block b = make_block(context, &rng, 1, D, HIDDEN, D);
+    float *x = dense_rows(&rng, M, D, 0), *y = dense_no_rows(M, D, 0), *z = dense_no_rows(M, D, 0);
+    for (int64_t m = M; m > 1; m /= 20) {
+        struct headwise_mlp_call call = {.size = sizeof call, .n_rows = m, .x = x, .y = y};
+        run_mlp(context, b.mlp, &call);
+        call.y = z;
+        flag = 1;
+        assert_int_equal(headwise_mlp_forward(context, b.mlp, &call), HEADWISE_ERR_CANCELLED);
+        flag = 0;
+        run_mlp(context, b.mlp, &call);
+        compare_same_bits(z, y, (size_t)(m * D), "%d rows", (int)m);
+    }
+    destroy_block(&b);
+    headwise_context_destroy(context);
+}
+
 static void describes(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     struct test_rng rng = test_rng_make(324);
@@ -213,6 +238,7 @@ int main(void) {
         TEST_CASE(parts_for_any_rows_and_threads),
         TEST_CASE(neighbours_change_nothing),
         TEST_CASE(scratch_does_not_grow_with_rows),
+        TEST_CASE(stops_and_goes_on),
         TEST_CASE(describes),
     };
     return test_run_tiers(cases, TEST_COUNT(cases));

@@ -35,8 +35,8 @@ static void print_row(const struct sweep *sweep, int64_t at) {
            sweep_flops(sweep, row->length) / row->median_s / 1e9, first->median_s / row->median_s,
            percent(share[SHARE_PROJECTIONS]), percent(share[SHARE_SCORES]),
            percent(share[SHARE_SOFTMAX]), percent(share[SHARE_VALUES]),
-           percent(share[SHARE_PACKING] + row->shares.rest), (long long)row->shares.exponentials,
-           (long long)sweep_parameters(sweep));
+           percent(share[SHARE_PACKING] + share[SHARE_ROWS] + row->shares.rest),
+           (long long)row->shares.exponentials, (long long)sweep_parameters(sweep));
     if (row->is_compared) {
         printf(" %8.4f ", row->change);
         if (row->rank[0] == row->rank[1])
