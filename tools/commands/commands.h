@@ -14,5 +14,6 @@ extern const struct command command_tokens;
 extern const struct command command_embed;
 extern const struct command command_rerank;
 extern const struct command command_classify;
+extern const struct command command_forward;
 
 #endif

@@ -11,8 +11,9 @@
 #include "headwise/common.h"
 
 static const struct command *const commands[] = {
-    &command_info,  &command_attention, &command_layer, &command_inspect, &command_prune,
-    &command_sweep, &command_tokens,    &command_embed, &command_rerank,  &command_classify};
+    &command_info,   &command_attention, &command_layer,  &command_inspect,
+    &command_prune,  &command_sweep,     &command_tokens, &command_embed,
+    &command_rerank, &command_classify,  &command_forward};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

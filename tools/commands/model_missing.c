@@ -30,3 +30,4 @@ MISSING(tokens);
 MISSING(embed);
 MISSING(rerank);
 MISSING(classify);
+MISSING(forward);

@@ -6,7 +6,7 @@
 #include "headwise-io/safetensors.h"
 #include "headwise/context.h"
 
-enum { MAX_OUTPUTS = 12 };
+enum { MAX_OUTPUTS = 400 }; /* states and maps of 190 layers */
 
 struct outputs {
     struct arena *arena;
