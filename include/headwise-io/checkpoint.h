@@ -4,12 +4,13 @@
  *
  *     headwise_checkpoint_open(&model, "TinyLlama", NULL);
  *     headwise_checkpoint_layer_create(&layer, model, context, NULL, 0);
- *     headwise_mha_forward(context, headwise_checkpoint_layer_mha(layer), &y, &x, NULL,
- *                          headwise_checkpoint_layer_options(layer));
+ *     call.options = headwise_checkpoint_layer_options(layer); // beside call.x and call.y
+ *     headwise_mha_forward(context, headwise_checkpoint_layer_mha(layer), &call);
  *
- * Families: BERT, DistilBERT, GPT-2, Llama, Mistral, Qwen 2 and 3, Gemma 2 and 3, Phi-2 and 3,
- * GPT-NeoX, Falcon, Bloom, T5, Whisper, ViT, CLIP, gpt-oss, minGPT and PaddleOCR's SVTR. docs/
- * models.md lists names, layouts and what was tested.
+ * Families: BERT, RoBERTa, ELECTRA, MPNet, ModernBERT, NomicBERT, DistilBERT, GPT-2, Llama,
+ * Mistral, Qwen 2 and 3, Gemma 1 to 3, Granite, SmolLM3, StableLM, StarCoder 2, Phi-2 and 3, OPT,
+ * GPT-NeoX, Falcon, Bloom, T5, Whisper, ViT, CLIP, gpt-oss, minGPT and PaddleOCR's SVTR.
+ * docs/models.md lists names, layouts and what was tested.
  *
  * Only names, shapes and numbers of the file are trusted: a tensor that is missing, has another
  * shape than the rest of the layer asks for, or is not known in a layer of that family (a bias that

@@ -179,8 +179,8 @@ static void refuses(enum headwise_isa isa) {
                 "-o", "out");
     cli_refuses("option --packed is \"i4\"", "forward", "net", "--ids", "in", "-o", "out",
                 "--packed", "i4");
-    cli_refuses("model_type", "forward", "net", "--ids", "in", "-o", "out", "--overrides",
-                "{\"model_type\": \"whisper\"}");
+    cli_refuses("no layer of a whisper model", "forward", "net", "--ids", "in", "-o", "out",
+                "--overrides", "{\"model_type\": \"whisper\"}");
     cli_refuses("tensor \"gates\"", "forward", "net", "--ids", "in", "-o", "out", "--gates", "in");
     cli_refuses("hidden_act is \"mish\"", "forward", "net", "--ids", "in", "-o", "out",
                 "--overrides", "{\"hidden_act\": \"mish\"}");

@@ -16,7 +16,7 @@ struct scene {
     size_t n_last, n_hidden, n_pooled, n_logits;
 };
 
-/* The same inputs on every machine, and outputs for all that the network has. */
+/* Inputs that are equal on every machine, and outputs for all that the network has. */
 struct scene scene_make(const headwise_transformer *network);
 
 /* New guarded outputs. */

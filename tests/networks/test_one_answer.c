@@ -19,7 +19,7 @@ static void expect_same(const struct scene *got, const struct scene *want, const
     compare_same_bits(got->call.logits, want->call.logits, want->n_logits, "%s: logits", what);
 }
 
-/* The same call with other words, into new outputs. */
+/* Runs the call with another budget, or with probes, into new outputs. */
 static void expect_with(headwise_context *context, const struct scene *want, int64_t budget,
                         const struct headwise_probe *probes, const char *what) {
     struct scene got = *want;
