@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "attention/visibility.h"
+#include "base/alloc.h"
 #include "tensors/tensor.h"
 
 /* Makes x the same at every element. */
@@ -13,27 +14,26 @@ static const float *repeat(float *buffer, float x, int64_t n) {
     return buffer;
 }
 
-/* The bias of a head for keys first ... first+n-1 of a query at position p: a stretch of the head's
- * row of the table, with its first element repeated before and its last one after it. */
+/* The bias of a head for n keys, of which the query stands ahead of the first by `ahead`: a stretch
+ * of the head's row of the table, with its first element repeated before and its last one after
+ * it. */
 static void add_relative_bias(const struct headwise_kernels *kernels, float *s, const float *row,
-                              int64_t reach, headwise_wide p, int64_t first, int64_t n,
-                              float *buffer) {
-    int64_t from = headwise_clamp(p - reach - first, 0, n);
-    int64_t to = headwise_clamp(p + reach + 1 - first, from, n);
+                              int64_t reach, int64_t ahead, int64_t n, float *buffer) {
+    int64_t from = headwise_clamp(headwise_held_sum(ahead, -reach), 0, n);
+    int64_t to = headwise_clamp(headwise_held_sum(ahead, reach + 1), from, n);
     kernels->add_mask(s, repeat(buffer, row[0], from), from);
     if (to > from)
-        kernels->add_mask(s + from, row + (int64_t)(first + from - p + reach), to - from);
+        kernels->add_mask(s + from, row + (from - ahead + reach), to - from);
     kernels->add_mask(s + to, repeat(buffer, row[2 * reach], n - to), n - to);
 }
 
 /* Hides the keys that a head's bias hides: a mask that is added behind it may hold +inf or NaN
  * there, and what is hidden stays hidden. */
-static void hide_by_bias(float *s, const float *row, int64_t reach, headwise_wide p, int64_t first,
-                         int64_t n) {
-    int64_t from = headwise_clamp(p - reach - first, 0, n);
-    int64_t to = headwise_clamp(p + reach + 1 - first, from, n);
+static void hide_by_bias(float *s, const float *row, int64_t reach, int64_t ahead, int64_t n) {
+    int64_t from = headwise_clamp(headwise_held_sum(ahead, -reach), 0, n);
+    int64_t to = headwise_clamp(headwise_held_sum(ahead, reach + 1), from, n);
     for (int64_t j = 0; j < n; j++) {
-        int64_t at = j < from ? 0 : j < to ? (int64_t)(first + j - p + reach) : 2 * reach;
+        int64_t at = j < from ? 0 : j < to ? j - ahead + reach : 2 * reach;
         if (row[at] == -INFINITY)
             s[j] = -INFINITY;
     }
@@ -42,16 +42,18 @@ static void hide_by_bias(float *s, const float *row, int64_t reach, headwise_wid
 static void add_biases(const struct headwise_score_row *row, float *s, int64_t first, int64_t n) {
     const struct headwise_call *call = row->call;
     const struct headwise_attention_options *options = &call->options;
-    headwise_wide p = headwise_query_position(call, row->batch, row->query);
     int64_t reach = options->relative_reach;
     /* A distance beyond 2^24 is rounded: counted from the block, it is so whatever first is. */
     int64_t in_block = first % HEADWISE_KEY_BLOCK;
     if (options->alibi_slopes)
-        row->kernels->alibi(s, options->alibi_slopes[row->head], (float)(p - (first - in_block)),
-                            in_block, n);
+        row->kernels->alibi(
+            s, options->alibi_slopes[row->head],
+            (float)headwise_query_ahead(call, row->batch, row->query, first - in_block), in_block,
+            n);
     if (options->relative_bias)
         add_relative_bias(row->kernels, s, options->relative_bias + row->head * (2 * reach + 1),
-                          reach, p, first, n, row->buffer);
+                          reach, headwise_query_ahead(call, row->batch, row->query, first), n,
+                          row->buffer);
 }
 
 static void hide_span(float *s, int64_t from, int64_t to) {
@@ -85,7 +87,7 @@ static void apply_mask(const struct headwise_score_row *row, float *s, int64_t f
         row->kernels->add_mask(s, float_mask(row, elements, first, n), n);
         if (options->relative_bias)
             hide_by_bias(s, options->relative_bias + row->head * (2 * reach + 1), reach,
-                         headwise_query_position(row->call, row->batch, row->query), first, n);
+                         headwise_query_ahead(row->call, row->batch, row->query, first), n);
     } else if (mask->stride[3] == 0) {
         if (!*elements)
             hide_span(s, 0, n);

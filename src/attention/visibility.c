@@ -7,33 +7,45 @@ static int64_t key_length(const struct headwise_call *call, int64_t b) {
     return call->key_lengths ? call->key_lengths[b] : headwise_call_keys(call, b);
 }
 
-headwise_wide headwise_query_position(const struct headwise_call *call, int64_t b, int64_t i) {
+/* Position of query 0 on the axis of the keys. */
+static int64_t first_position(const struct headwise_call *call, int64_t b) {
     if (call->query_offsets)
-        return (headwise_wide)call->query_offsets[b] + i;
+        return call->query_offsets[b];
     if (call->options.causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        return (headwise_wide)key_length(call, b) - call->n_queries + i;
-    return (headwise_wide)(call->cache ? headwise_call_keys(call, b) - call->n_queries
-                                       : call->n_past) +
-           i;
+        return key_length(call, b) - call->n_queries;
+    return call->cache ? headwise_call_keys(call, b) - call->n_queries : call->n_past;
+}
+
+/* Numbers of queries and keys are far from the ends of int64_t: only one sum can leave it. */
+int64_t headwise_query_ahead(const struct headwise_call *call, int64_t b, int64_t i, int64_t j) {
+    return headwise_held_sum(first_position(call, b), i - j);
 }
 
 int64_t headwise_distance(const struct headwise_call *call, int64_t b, int64_t i, int64_t first) {
     int64_t far = (int64_t)1 << 62;
-    return headwise_clamp(first - headwise_query_position(call, b, i), -far, far);
+    return -headwise_clamp(headwise_query_ahead(call, b, i, first), -far, far);
+}
+
+/* The side is taken off before i is added, which could leave int64_t: the sum that is held then is
+ * far from every key, whichever end holds it. */
+static int64_t window_begin(const struct headwise_call *call, int64_t b, int64_t i) {
+    int64_t first = first_position(call, b);
+    return headwise_held_sum(headwise_held_sum(first, -call->options.window_left), i);
 }
 
 struct headwise_visible headwise_visible_keys(const struct headwise_call *call, int64_t b,
                                               int64_t i) {
     const struct headwise_attention_options *options = &call->options;
-    headwise_wide position = headwise_query_position(call, b, i);
+    int64_t ahead = headwise_query_ahead(call, b, i, 0);
     int64_t lo = 0;
     int64_t hi = headwise_min(key_length(call, b), call->mask_keys);
     if (options->causal != HEADWISE_CAUSAL_NONE)
-        hi = headwise_clamp(position + 1, 0, hi);
+        hi = headwise_clamp(headwise_held_sum(ahead, 1), 0, hi);
     if (options->window_is_set && options->window_right >= 0)
-        hi = headwise_clamp(position + options->window_right + 1, 0, hi);
+        hi = headwise_clamp(headwise_held_sum(headwise_held_sum(ahead, options->window_right), 1),
+                            0, hi);
     if (options->window_is_set && options->window_left >= 0)
-        lo = headwise_clamp(position - options->window_left, 0, hi);
+        lo = headwise_clamp(window_begin(call, b, i), 0, hi);
     return (struct headwise_visible){headwise_min(options->window_first, lo), lo, hi};
 }
 
@@ -72,7 +84,7 @@ struct headwise_reach headwise_reach_of(const struct headwise_call *call, int64_
     int64_t right = options->causal != HEADWISE_CAUSAL_NONE ? 0 : options->window_right;
     if (!options->window_is_set || left < 0 || right < 0)
         return (struct headwise_reach){0, call->n_keys};
-    headwise_wide window = (headwise_wide)left + right + n;
+    int64_t window = headwise_held_sum(headwise_held_sum(left, right), n);
     return (struct headwise_reach){headwise_min(options->window_first, call->n_keys),
                                    headwise_clamp(window, 0, call->n_keys)};
 }

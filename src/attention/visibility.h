@@ -4,15 +4,13 @@
 
 #include "attention/call.h"
 
-/* Offsets and window sides may be any int64_t; sums of three of them are exact here. */
-__extension__ typedef __int128 headwise_wide;
-
-static inline int64_t headwise_clamp(headwise_wide x, int64_t lo, int64_t hi) {
-    return x < lo ? lo : x > hi ? hi : (int64_t)x;
+static inline int64_t headwise_clamp(int64_t x, int64_t lo, int64_t hi) {
+    return x < lo ? lo : x > hi ? hi : x;
 }
 
-/* Position of query i of batch entry b on the axis of the keys. */
-headwise_wide headwise_query_position(const struct headwise_call *call, int64_t b, int64_t i);
+/* How far query i of batch entry b stands ahead of key j, held within int64_t: offsets may be any
+ * int64_t, so a query's position may lie beyond. */
+int64_t headwise_query_ahead(const struct headwise_call *call, int64_t b, int64_t i, int64_t j);
 
 /* Keys lo ... hi-1; empty where lo >= hi. */
 struct headwise_span {
@@ -70,8 +68,7 @@ struct headwise_reach headwise_reach_of(const struct headwise_call *call, int64_
 bool headwise_all_visible(const struct headwise_call *call, int64_t b, int64_t i0, int64_t i1,
                           int64_t first, int64_t n);
 
-/* Key number first minus the position of query i: how far ahead of the query that key stands. Held
- * within +-2^62. */
+/* How far key number first stands ahead of query i, held within +-2^62. */
 int64_t headwise_distance(const struct headwise_call *call, int64_t b, int64_t i, int64_t first);
 
 #endif

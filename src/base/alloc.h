@@ -16,6 +16,12 @@ static inline bool headwise_sum(int64_t *sum, int64_t a, int64_t b) {
     return !__builtin_add_overflow(a, b, sum);
 }
 
+/* a + b, or the end of int64_t beyond which it lies. */
+static inline int64_t headwise_held_sum(int64_t a, int64_t b) {
+    int64_t sum;
+    return headwise_sum(&sum, a, b) ? sum : b < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static inline int64_t headwise_round_up(int64_t x, int64_t step) {
     return (x + step - 1) / step * step;
 }

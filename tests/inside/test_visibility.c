@@ -1,6 +1,7 @@
 /* Which keys queries see, and in which blocks they lie, against a look at every pair of query and
  * key: random causal rules, windows, first keys, lengths, offsets and pasts. */
 #include "attention/visibility.h"
+#include "base/alloc.h"
 #include "kernels/kernels.h"
 #include "rng.h"
 #include "runner.h"
@@ -160,7 +161,44 @@ static void keys_and_blocks_are_those_seen(enum headwise_isa isa) {
     }
 }
 
+/* Offsets at the ends of int64_t, where positions and sides of windows do not fit it: what queries
+ * see there stands in the header's words. */
+static void positions_beyond_the_ends_are_told_from_keys(enum headwise_isa isa) {
+    static const struct {
+        int64_t offset, left, right, lo, hi, ahead; /* of query 3, of 10 keys, and of key 4 */
+    } rows[] = {
+        {INT64_MAX, -1, -1, 0, 10, INT64_MAX - 1},
+        {INT64_MAX, INT64_MAX, 0, 3, 10, INT64_MAX - 1},
+        {INT64_MAX, INT64_MAX - 1, INT64_MAX, 4, 10, INT64_MAX - 1},
+        {INT64_MAX - 2, INT64_MAX, 0, 1, 10, INT64_MAX - 3},
+        {INT64_MIN, INT64_MAX, INT64_MAX, 0, 3, INT64_MIN},
+        {INT64_MIN, 0, -1, 0, 10, INT64_MIN},
+        {INT64_MIN + 2, -1, INT64_MAX, 0, 5, INT64_MIN + 1},
+        {-3, INT64_MAX, INT64_MAX, 0, 10, -4},
+    };
+    (void)isa;
+    for (size_t r = 0; r < TEST_COUNT(rows); r++) {
+        struct headwise_call call = {.options = {.window_is_set = true,
+                                                 .window_left = rows[r].left,
+                                                 .window_right = rows[r].right},
+                                     .query_offsets = &rows[r].offset,
+                                     .mask_keys = 10,
+                                     .batch = 1,
+                                     .n_queries = 4,
+                                     .n_keys = 10};
+        struct headwise_visible visible = headwise_visible_keys(&call, 0, 3);
+        assert_int_equal(visible.lo, rows[r].lo);
+        assert_int_equal(visible.hi, rows[r].hi);
+        assert_true(headwise_query_ahead(&call, 0, 3, 4) == rows[r].ahead);
+    }
+    assert_true(headwise_held_sum(INT64_MAX, 1) == INT64_MAX);
+    assert_true(headwise_held_sum(INT64_MIN, -1) == INT64_MIN);
+    assert_true(headwise_held_sum(INT64_MIN, INT64_MAX) == -1);
+}
+
 int main(void) {
-    static const struct test_case cases[] = {TEST_CASE(keys_and_blocks_are_those_seen)};
+    static const struct test_case cases[] = {
+        TEST_CASE(keys_and_blocks_are_those_seen),
+        TEST_CASE(positions_beyond_the_ends_are_told_from_keys)};
     return test_run_once(cases, TEST_COUNT(cases));
 }

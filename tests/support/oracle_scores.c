@@ -9,22 +9,21 @@
 bool oracle_in_sight(const struct oracle_problem *p, int64_t b, int64_t i, int64_t j) {
     const struct headwise_attention_options *o = p->options;
     int64_t length = p->call->key_lengths != NULL ? p->call->key_lengths[b] : p->keys;
-    __int128 offset = p->past;
+    int64_t offset = p->past;
     if (o->causal == HEADWISE_CAUSAL_BOTTOM_RIGHT)
-        offset = (__int128)length - p->queries;
+        offset = length - p->queries;
     if (p->call->query_offsets != NULL)
         offset = p->call->query_offsets[b];
-    __int128 position = i + offset;
     if (j >= length)
         return false;
-    if (o->causal != HEADWISE_CAUSAL_NONE && j > position)
-        return false;
-    if (o->window_is_set && o->window_left >= 0 && j < position - o->window_left &&
-        j >= o->window_first)
-        return false;
-    if (o->window_is_set && o->window_right >= 0 && j > position + o->window_right)
-        return false;
-    return true;
+    /* The key is ahead of the query by j - i - offset, whose size fits 64 bits without a sign. */
+    bool ahead = j - i > offset;
+    uint64_t apart = (uint64_t)(j - i) - (uint64_t)offset;
+    if (ahead)
+        return o->causal == HEADWISE_CAUSAL_NONE &&
+               !(o->window_is_set && o->window_right >= 0 && apart > (uint64_t)o->window_right);
+    return !(o->window_is_set && o->window_left >= 0 && -apart > (uint64_t)o->window_left &&
+             j >= o->window_first);
 }
 
 static double query_position(const struct oracle_problem *p, int64_t b, int64_t i) {

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-__extension__ typedef unsigned __int128 uint128;
-
 enum { LENGTH = 624, SHIFTED = 397, STRIPS = 256 };
 
 void legacy_seed(struct legacy_rng *rng, uint32_t seed) {
@@ -81,15 +79,27 @@ static void seed_words(uint32_t words[8], uint32_t seed) {
         words[i] = hash_word(pool[i % 4], &constant, 0x58f38dedu);
 }
 
-static uint128 join(const uint64_t half[2]) {
-    return (uint128)half[1] << 64 | half[0];
+/* Numbers of 128 bits, lower half first: x += y. */
+static void add(uint64_t x[2], const uint64_t y[2]) {
+    x[0] += y[0];
+    x[1] += y[1] + (x[0] < y[0]);
 }
 
-static void advance(struct default_rng *rng, uint128 add) {
-    const uint128 factor = (uint128)0x2360ed051fc65da4u << 64 | 0x4385df649fccf645u;
-    uint128 state = join(rng->state) * factor + join(rng->step) + add * factor;
-    rng->state[0] = (uint64_t)state;
-    rng->state[1] = (uint64_t)(state >> 64);
+/* The upper half of a * b. */
+static uint64_t multiply_high(uint64_t a, uint64_t b) {
+    uint64_t low_a = (uint32_t)a, high_a = a >> 32, low_b = (uint32_t)b, high_b = b >> 32;
+    uint64_t low = low_a * low_b, cross = high_a * low_b + (low >> 32);
+    uint64_t middle = low_a * high_b + (uint32_t)cross;
+    return high_a * high_b + (cross >> 32) + (middle >> 32);
+}
+
+/* state = state * factor + step, modulo 2^128 */
+static void advance(struct default_rng *rng) {
+    const uint64_t factor[2] = {0x4385df649fccf645u, 0x2360ed051fc65da4u};
+    uint64_t *state = rng->state;
+    state[1] = multiply_high(state[0], factor[0]) + state[0] * factor[1] + state[1] * factor[0];
+    state[0] *= factor[0];
+    add(state, rng->step);
 }
 
 void default_seed(struct default_rng *rng, uint32_t seed) {
@@ -98,14 +108,14 @@ void default_seed(struct default_rng *rng, uint32_t seed) {
     seed_words(words, seed);
     for (int i = 0; i < 4; i++)
         pairs[i] = (uint64_t)words[2 * i + 1] << 32 | words[2 * i];
-    uint128 step = ((uint128)pairs[2] << 64 | pairs[3]) << 1 | 1;
-    *rng = (struct default_rng){{0, 0}, {(uint64_t)step, (uint64_t)(step >> 64)}};
-    advance(rng, 0);
-    advance(rng, (uint128)pairs[0] << 64 | pairs[1]);
+    *rng = (struct default_rng){{0, 0}, {pairs[3] << 1 | 1, pairs[2] << 1 | pairs[3] >> 63}};
+    advance(rng);
+    add(rng->state, (const uint64_t[]){pairs[1], pairs[0]});
+    advance(rng);
 }
 
 static uint64_t default_word(struct default_rng *rng) {
-    advance(rng, 0);
+    advance(rng);
     uint64_t folded = rng->state[0] ^ rng->state[1];
     unsigned turn = (unsigned)(rng->state[1] >> 58);
     return folded >> turn | folded << (-turn & 63);
