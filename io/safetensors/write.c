@@ -153,7 +153,7 @@ static enum headwise_status build_header(struct headwise_json_writer *json, cons
     enum headwise_status status = describe_metadata(json, plan, metadata, n_metadata);
     for (size_t i = 0; !status && i < plan->n_tensors; i++) {
         size_t begin = end;
-        if (__builtin_add_overflow(begin, plan->sizes[i], &end) || end > INT64_MAX)
+        if (__builtin_add_overflow(begin, plan->sizes[i], &end) || end > PTRDIFF_MAX)
             return fail_tensor(plan, plan->order[i]->name, "the file's size overflows");
         headwise_json_write_raw(json, i > 0 ? "," : "");
         status = describe_tensor(json, plan, plan->order[i], begin, end);

@@ -170,7 +170,7 @@ static enum headwise_status check_probe(struct headwise_call *call, const char *
         fits = fits && headwise_mul(&scores, headwise_ragged_pairs(call), n_heads);
     else
         fits = fits && headwise_mul(&scores, rows, call->n_keys);
-    if (!fits || scores > (int64_t)(PTRDIFF_MAX / 8))
+    if (!fits || scores > INT64_MAX / 8)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: the number of scores overflows", where);
     return HEADWISE_OK;
 }

@@ -22,6 +22,14 @@ static inline int64_t headwise_held_sum(int64_t a, int64_t b) {
     return headwise_sum(&sum, a, b) ? sum : b < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* Bytes of count elements, count 0 or more; SIZE_MAX, which headwise_alloc() refuses, where no
+ * object can be so large. */
+static inline size_t headwise_bytes(int64_t count, size_t size) {
+    int64_t bytes;
+    bool fits = headwise_mul(&bytes, count, (int64_t)size) && bytes <= PTRDIFF_MAX;
+    return fits ? (size_t)bytes : SIZE_MAX;
+}
+
 static inline int64_t headwise_round_up(int64_t x, int64_t step) {
     return (x + step - 1) / step * step;
 }

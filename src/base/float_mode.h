@@ -6,6 +6,14 @@
 
 #include <stdint.h>
 
+/* What flags of the compiler would break, whoever set them. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "headwise: -ffast-math, -Ofast and -ffinite-math-only change results: build without them"
+#endif
+#if defined(__i386__) && !defined(__SSE2_MATH__)
+#error "headwise: the x87 unit rounds in its own way: build with -msse2 -mfpmath=sse"
+#endif
+
 /* The control word of the unit that computes floats and doubles. The clobbers keep the compiler
  * from moving loads and stores, and so what is computed between them, across the change. */
 #if defined(__SSE2__)

@@ -30,10 +30,10 @@ static inline int64_t headwise_take_bytes(int64_t *total, int64_t rows, int64_t 
                                   HEADWISE_ALIGNMENT);
 }
 
-/* Bytes of a layout of floats; -1 where it overflows. */
+/* Bytes of a layout of floats; -1 where it overflows, or no object can be so large. */
 static inline int64_t headwise_float_bytes(int64_t floats) {
-    int64_t bytes;
-    return floats >= 0 && headwise_mul(&bytes, floats, sizeof(float)) ? bytes : -1;
+    size_t bytes = floats < 0 ? SIZE_MAX : headwise_bytes(floats, sizeof(float));
+    return bytes == SIZE_MAX ? -1 : (int64_t)bytes;
 }
 
 /* An odd multiple of 16 floats, at least n: rows so far apart start in different cache sets. */

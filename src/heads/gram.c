@@ -65,7 +65,7 @@ enum headwise_status headwise_gram_sum(headwise_context *context, const headwise
     job.stride = headwise_matrix_padded(job.kernels, mha->o.n);
     int64_t most = BLOCK_FLOATS / headwise_max(n_heads * job.stride, 1);
     int64_t rows = headwise_max(1, headwise_min(headwise_min(most, MOST_ROWS), queries));
-    size_t bytes = (size_t)(n_heads * rows * job.stride) * sizeof(float);
+    size_t bytes = headwise_bytes(n_heads * rows * job.stride, sizeof(float));
     if (n_heads == 0)
         return HEADWISE_OK;
     job.contributions = headwise_alloc(&context->allocator, bytes);

@@ -10,7 +10,7 @@ static enum headwise_status copy_row(float **copy, const struct headwise_allocat
                                      const float *row, int64_t n, float added) {
     if (!row)
         return HEADWISE_OK;
-    *copy = headwise_alloc(allocator, (size_t)n * sizeof(float));
+    *copy = headwise_alloc(allocator, headwise_bytes(n, sizeof(float)));
     if (!*copy)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "mha: no memory for a norm of %lld",
                              (long long)n);

@@ -186,11 +186,11 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
         .dtype = dtype,
         .k = k,
         .n = n,
-        .panels_bytes = (size_t)(padded * k) * headwise_dtype_size(dtype),
-        .bias_bytes = (size_t)padded * sizeof(float),
+        .panels_bytes = headwise_bytes(padded * k, headwise_dtype_size(dtype)),
+        .bias_bytes = headwise_bytes(padded, sizeof(float)),
     };
     struct packing packing = {matrix, kernels, source,
-                              NULL,   NULL,    (size_t)(k * kernels->nr) * sizeof(float)};
+                              NULL,   NULL,    headwise_bytes(k * kernels->nr, sizeof(float))};
     enum headwise_status status = HEADWISE_OK;
     if (!allocate(&packing, allocator))
         status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "%s: no memory for a %lld x %lld matrix",

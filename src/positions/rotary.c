@@ -128,7 +128,8 @@ enum headwise_status headwise_rotary_build(headwise_rotary **rotary, headwise_co
         .n_positions = config->n_positions,
         .pairs = config->pairs,
         .attention_factor = attention_factor(config),
-        .table_bytes = (size_t)(config->n_positions * (config->rotary_dim / 2)) * sizeof(float),
+        .table_bytes =
+            headwise_bytes(config->n_positions * (config->rotary_dim / 2), sizeof(float)),
         .allocator = context->allocator,
     };
     created->cos = headwise_alloc(&created->allocator, created->table_bytes);

@@ -14,9 +14,11 @@ enum { DIM = 64 };
 /* n_rows rows of DIM halves that take no memory until they are written. */
 static struct headwise_tensor sparse_rows(int64_t batch, int64_t n_rows) {
     struct headwise_tensor t = headwise_tensor_bhrc(NULL, HEADWISE_F16, batch, 1, n_rows, DIM);
-    size_t bytes = (size_t)(batch * n_rows * DIM) * sizeof(uint16_t);
-    t.data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                  -1, 0);
+    int64_t bytes = batch * n_rows * DIM * (int64_t)sizeof(uint16_t);
+    if (bytes > PTRDIFF_MAX)
+        test_skip("no tensor of more than 2^31 elements where an object has less than 2^31 bytes");
+    t.data = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (t.data == MAP_FAILED)
         test_skip("no address space for a tensor of more than 2^31 elements");
     return t;
