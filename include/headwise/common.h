@@ -11,6 +11,8 @@
 #define HEADWISE_VERSION_MINOR 1
 #define HEADWISE_VERSION_PATCH 0
 #define HEADWISE_VERSION "0.1.0"
+#define HEADWISE_VERSION_NUMBER                                                                    \
+    (HEADWISE_VERSION_MAJOR * 10000 + HEADWISE_VERSION_MINOR * 100 + HEADWISE_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define HEADWISE_API __attribute__((visibility("default")))
@@ -24,6 +26,9 @@ extern "C" {
 
 /* HEADWISE_VERSION of the library that is loaded. Static storage. */
 HEADWISE_API const char *headwise_version(void);
+
+/* HEADWISE_VERSION_NUMBER of the library that is loaded: 100 for 0.1.0, 10203 for 1.2.3. */
+HEADWISE_API int headwise_version_number(void);
 
 /* What a call returns. Unless a function says otherwise, a call that does not return HEADWISE_OK
  * has written to none of its outputs (but one that was cancelled may have) and has changed none of

@@ -18,6 +18,10 @@ const char *headwise_version(void) {
     return HEADWISE_VERSION;
 }
 
+int headwise_version_number(void) {
+    return HEADWISE_VERSION_NUMBER;
+}
+
 const char *headwise_last_error(void) {
     return last_error;
 }

@@ -118,6 +118,8 @@ static void version_and_names(enum headwise_isa unused) {
              HEADWISE_VERSION_PATCH);
     assert_string_equal(version, HEADWISE_VERSION);
     assert_string_equal(headwise_version(), HEADWISE_VERSION);
+    assert_int_equal(HEADWISE_VERSION_NUMBER, 100);
+    assert_int_equal(headwise_version_number(), HEADWISE_VERSION_NUMBER);
     const size_t sizes[] = {4, 2, 2, 1, 1};
     const char *const types[] = {"f32", "f16", "bf16", "bool", "i8"};
     for (int i = 0; i < 5; i++) {

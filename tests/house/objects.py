@@ -63,14 +63,27 @@ def wide_vectors(tree):
 
 
 def exported_names(tree):
-    """Libraries offer names that begin with headwise_, and no others."""
+    """Libraries offer names that begin with headwise_, and no others; shared ones those that their
+    .map lists, each with the map's version."""
     shared = [p for p in built(tree, "**/libheadwise*.so*")
               if re.search(r"\.so[.\d]*$", p.name) and p.is_file()]
     for path, of in [(p, "-D") for p in shared] + [(p, "-g") for p in built(tree, "libheadwise.a")]:
-        names = re.findall(r"^\S+ [A-Z] (\S+)$", output_of("nm", of, "--defined-only", path), re.M)
+        listed = re.findall(r"^\S+ [B-Z] (\S+)$", output_of("nm", of, "--defined-only", path), re.M)
         place = path.relative_to(tree.build).as_posix()
-        for name in names:
+        for name in listed:
             if not name.startswith("headwise_"):
                 yield Violation(place, 0, f"exports {name}", "expected headwise_...")
-        if not names:
+        if not listed:
             yield Violation(place, 0, "exports nothing", "expected the public functions")
+        for path_of_map in tree.root.glob(f"*/{path.name[3:].split('.so')[0]}.map"):
+            if of == "-D":
+                yield from unlike_map(place, set(listed), path_of_map.read_text())
+
+
+def unlike_map(place, listed, text):
+    expected = set()
+    for version, names in re.findall(r"^(HEADWISE_[\d.]+) \{\s*global:(.*?)(?:local:|\})", text, re.M | re.S):
+        expected |= {f"{name}@@{version}" for name in re.findall(r"(\w+);", names)}
+    for name in sorted(listed ^ expected):
+        said = "offers" if name in listed else "lacks"
+        yield Violation(place, 0, f"{said} {name}", "expected the names and versions of its .map")

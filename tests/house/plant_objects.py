@@ -1,5 +1,6 @@
 """Small builds to plant violations into: archives of tiers, portable objects and libraries."""
 import platform
+import re
 import subprocess
 
 from fields import compiler
@@ -22,16 +23,24 @@ def archive(path, code, *flags):
     member.unlink()
 
 
-def build_good(build):
+def offer(root, build, *more):
+    """A shared library that offers what its .map lists, and more."""
+    source = root / "src/headwise.map"
+    names = re.findall(r"^ +(headwise_\w+);", source.read_text(), re.M)
+    code = "".join(f"int {name}(void) {{ return 1; }}" for name in names)
+    compile_to(build / "libheadwise.so", code + "".join(more), "-shared", f"-Wl,--version-script={source}")
+
+
+def build_good(root, build):
     """What the checks of objects look at, with nothing to be found."""
     for tier in ("scalar", "avx2"):
         archive(build / f"src/libheadwise-{tier}.a", GOOD)
     archive(build / "libheadwise.a", GOOD)
     compile_to(build / "libheadwise.so.p/planted.o", GOOD, "-c")
-    compile_to(build / "libheadwise.so", GOOD, "-shared")
+    offer(root, build)
 
 
-def foreign_call(build):
+def foreign_call(root, build):
     archive(build / "src/libheadwise-avx2.a",
             "void exit(int); void headwise_planted(void) { exit(1); }")
 
@@ -41,19 +50,28 @@ VECTORS = ("typedef float v8 __attribute__((vector_size(32)));"
            "void headwise_planted(v8 *x) { *x = *x * *x; }")
 
 
-def wide_portable(build):
+def wide_portable(root, build):
     compile_to(build / "libheadwise.so.p/planted.o", VECTORS, "-c", *WIDE)
 
 
-def wide_scalar(build):
+def wide_scalar(root, build):
     archive(build / "src/libheadwise-scalar.a", VECTORS, *WIDE)
 
 
-def foreign_name(build):
+def foreign_name(root, build):
     compile_to(build / "libheadwise.so", GOOD + " int planted;", "-shared")
 
 
-def foreign_static_name(build):
+def lacking_name(root, build):
+    """A function that the map does not list is hidden: the map's last one is renamed."""
+    path = root / "src/headwise.map"
+    text = path.read_text()
+    path.write_text(text.replace("headwise_version;", "headwise_other_version;"))
+    offer(root, build)
+    path.write_text(text)
+
+
+def foreign_static_name(root, build):
     archive(build / "libheadwise.a", GOOD + " int planted;")
 
 
@@ -62,5 +80,6 @@ PLANTS = [
     ("wide_vectors", "libheadwise.so.p/planted.o", wide_portable),
     ("wide_vectors", "src/libheadwise-scalar.a", wide_scalar),
     ("exported_names", "libheadwise.so", foreign_name),
+    ("exported_names", "libheadwise.so", lacking_name),
     ("exported_names", "libheadwise.a", foreign_static_name),
 ]

@@ -83,9 +83,9 @@ def assertions(root):
 
 def object_case(root, check, file, plant):
     build = Path(tempfile.mkdtemp(dir=root))
-    plant_objects.build_good(build)
+    plant_objects.build_good(root, build)
     good, _ = found_by(OF_OBJECTS, Tree(root, build))
-    plant(build)
+    plant(root, build)
     found, unable = found_by(OF_OBJECTS, Tree(root, build))
     return [f"{name} found {path}: {what} where nothing was planted" for name, path, what in good] + \
         list(complaints(check, file, found, unable))

@@ -71,7 +71,10 @@ static void scratch_overflow_stays(enum headwise_isa isa) {
     headwise_take(&total, 1, 32);
     assert_int_equal(total, -1);
     assert_int_equal(headwise_float_bytes(INT64_MAX / 4 + 1), -1);
-    assert_int_equal(headwise_float_bytes(INT64_MAX / 4), INT64_MAX / 4 * 4);
+    assert_int_equal(headwise_float_bytes(PTRDIFF_MAX / 4), PTRDIFF_MAX / 4 * 4);
+    assert_int_equal(headwise_float_bytes((int64_t)(PTRDIFF_MAX / 4) + 1), -1);
+    assert_true(headwise_bytes(PTRDIFF_MAX, 1) == PTRDIFF_MAX);
+    assert_true(headwise_bytes(INT64_MAX, 2) == SIZE_MAX);
 }
 
 static int64_t start_of(const void *starts, int64_t i) {
