@@ -10,6 +10,9 @@
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "headwise: -ffast-math, -Ofast and -ffinite-math-only change results: build without them"
 #endif
+#if defined(__s390x__) && __FLT_EVAL_METHOD__ != 0
+#error "headwise: floats are evaluated as doubles: build with -fexcess-precision=fast"
+#endif
 #if defined(__i386__) && !defined(__SSE2_MATH__)
 #error "headwise: the x87 unit rounds in its own way: build with -msse2 -mfpmath=sse"
 #endif

@@ -3,7 +3,8 @@
  * everywhere.
  *
  * test_property_hashes FILE compares; test_property_hashes FILE N does so with a pool of N threads;
- * test_property_hashes --print writes the file. */
+ * test_property_hashes --print writes the file. The scalar tier's bits are its own, the same on
+ * every machine too: --scalar FILE compares them, --print-scalar writes them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -286,14 +287,13 @@ static void bits_are_the_stored_ones(enum headwise_isa isa) {
         fail_msg("%d of %d hashes differ", n_wrong, N_HASHES);
 }
 
-static int print_hashes(void) {
-    enum headwise_isa isa = headwise_isa_best();
-    if (isa == HEADWISE_ISA_SCALAR) {
-        fprintf(stderr, "hashes: this machine has only the scalar tier\n");
-        return 1;
-    }
-    printf("# FNV-1a of the outputs of the calls in test_hashes.c, the same on every tier but "
-           "scalar.\n");
+static void scalar_bits_are_the_stored_ones(enum headwise_isa isa) {
+    (void)isa;
+    bits_are_the_stored_ones(HEADWISE_ISA_SCALAR);
+}
+
+static int print_hashes(enum headwise_isa isa, const char *tiers) {
+    printf("# FNV-1a of the outputs of the calls in test_hashes.c, the same on every %s.\n", tiers);
     for (size_t i = 0; i < N_HASHES; i++)
         printf("%s %016" PRIx64 "\n", name_of(i), hash_of(isa, i));
     return 0;
@@ -301,13 +301,24 @@ static int print_hashes(void) {
 
 int main(int argc, char **argv) {
     const struct test_case cases[] = {TEST_CASE(bits_are_the_stored_ones)};
+    const struct test_case scalar_cases[] = {TEST_CASE(scalar_bits_are_the_stored_ones)};
     struct headwise_pool_options options = {.size = sizeof(options)};
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: %s FILE [POOL_THREADS] | --print\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE [POOL_THREADS] | --scalar FILE | --print[-scalar]\n",
+                argv[0]);
         return 2;
     }
-    if (strcmp(argv[1], "--print") == 0)
-        return print_hashes();
+    if (strcmp(argv[1], "--print-scalar") == 0)
+        return print_hashes(HEADWISE_ISA_SCALAR, "machine's scalar tier");
+    if (strcmp(argv[1], "--print") == 0 && headwise_isa_best() != HEADWISE_ISA_SCALAR)
+        return print_hashes(headwise_isa_best(), "tier but scalar");
+    if (strcmp(argv[1], "--print") == 0) {
+        fprintf(stderr, "hashes: this machine has only the scalar tier\n");
+        return 1;
+    }
+    file_name = argv[argc - 1];
+    if (strcmp(argv[1], "--scalar") == 0)
+        return test_run_once(scalar_cases, TEST_COUNT(scalar_cases));
     file_name = argv[1];
     options.n_threads = argc == 3 ? atoi(argv[2]) : 0;
     if (argc == 3 && headwise_pool_create(&pool, &options) != HEADWISE_OK)
