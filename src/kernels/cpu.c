@@ -14,6 +14,7 @@ static unsigned long long read_xcr0(void) {
 }
 
 static unsigned detect(void) {
+    const unsigned avx_vnni = 1u << 4; /* of leaf 7, 1: EAX */
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
         return 0;
@@ -31,6 +32,8 @@ static unsigned detect(void) {
         features |= HEADWISE_CPU_AVX512;
     if ((features & HEADWISE_CPU_AVX512) && (ecx & bit_AVX512VNNI))
         features |= HEADWISE_CPU_VNNI;
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & avx_vnni))
+        features |= HEADWISE_CPU_AVXVNNI;
     return features;
 }
 #elif defined(__aarch64__)
