@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "kernels/amx.h"
 #include "kernels/cpu.h"
 
 struct tier {
@@ -87,6 +88,9 @@ static const struct byte_products {
     unsigned features; /* bits of cpu.h that they need beyond the tier's */
     const struct headwise_dot *dot;
 } byte_products[] = {
+#ifdef HEADWISE_HAVE_AMX
+    {HEADWISE_ISA_AVX512, HEADWISE_CPU_AMX, &headwise_dot_amx},
+#endif
 #ifdef HEADWISE_HAVE_AVX512
     {HEADWISE_ISA_AVX512, HEADWISE_CPU_VNNI, &headwise_dot_vnni},
     {HEADWISE_ISA_AVX512, 0, &headwise_dot_avx512},
