@@ -133,33 +133,30 @@ static void timed_widen_values_i8(float *restrict dst, const int8_t *restrict sr
     note(SHARE_PACKING, begin);
 }
 
-/* A layer that rounds its inputs (dynamic_int8): the scale of a row, its integers, and the products
- * of bytes with their panels. */
-static float timed_scale_row_i8(const float *x, ptrdiff_t n) {
+/* A layer that rounds its inputs (dynamic_int8): how rows are rounded, their bytes, and the
+ * products of bytes. */
+static void timed_measure_rows(struct headwise_rounding *restrict roundings,
+                               const float *restrict x, ptrdiff_t x_stride, ptrdiff_t m,
+                               ptrdiff_t n) {
     uint64_t begin = ticks_now();
-    float scale = plain.kernels->scale_row_i8(x, n);
-    note(SHARE_PACKING, begin);
-    return scale;
-}
-
-static void timed_quantize_row_i8(int8_t *restrict q, const float *restrict x, float scale,
-                                  ptrdiff_t n) {
-    uint64_t begin = ticks_now();
-    plain.kernels->quantize_row_i8(q, x, scale, n);
+    plain.kernels->measure_rows(roundings, x, x_stride, m, n);
     note(SHARE_PACKING, begin);
 }
 
-static void timed_interleave(int8_t *restrict quads, const int8_t *restrict b, int n, ptrdiff_t k) {
+static void timed_round_rows(uint8_t *restrict bytes, ptrdiff_t bytes_stride,
+                             const float *restrict x, ptrdiff_t x_stride,
+                             const struct headwise_rounding *restrict roundings, ptrdiff_t m,
+                             ptrdiff_t k) {
     uint64_t begin = ticks_now();
-    plain.dot->interleave(quads, b, n, k);
+    plain.kernels->round_rows(bytes, bytes_stride, x, x_stride, roundings, m, k);
     note(SHARE_PACKING, begin);
 }
 
-static void timed_dot(float *restrict c, ptrdiff_t c_stride, const uint8_t *restrict a,
-                      ptrdiff_t a_stride, const int8_t *restrict quads, ptrdiff_t m, int n,
-                      ptrdiff_t n_quads, bool resume) {
+static void timed_multiply_bytes(float *restrict y, ptrdiff_t y_stride,
+                                 const struct headwise_dot_rows *rows,
+                                 const struct headwise_dot_columns *columns, bool resume) {
     uint64_t begin = ticks_now();
-    plain.dot->dot(c, c_stride, a, a_stride, quads, m, n, n_quads, resume);
+    plain.dot->multiply(y, y_stride, rows, columns, resume);
     note(SHARE_PROJECTIONS, begin);
 }
 
@@ -242,13 +239,11 @@ void timed_tables_make(struct timed_tables *tables, struct headwise_timing timin
     timed->widen[HEADWISE_BF16] = timed_widen_bf16;
     timed->widen_keys_i8 = timed_widen_keys_i8;
     timed->widen_values_i8 = timed_widen_values_i8;
-    timed->scale_row_i8 = timed_scale_row_i8;
-    timed->quantize_row_i8 = timed_quantize_row_i8;
-    tables->timing = (struct headwise_timing){timed, NULL};
-    if (timing.dot) {
-        tables->dot = (struct headwise_dot){timing.dot->offset, timed_interleave, timed_dot};
-        tables->timing.dot = &tables->dot;
-    }
+    timed->measure_rows = timed_measure_rows;
+    timed->round_rows = timed_round_rows;
+    tables->dot = *timing.dot;
+    tables->dot.multiply = timed_multiply_bytes;
+    tables->timing = (struct headwise_timing){timed, &tables->dot};
 }
 
 static void merge_nothing(float *restrict alpha, float *restrict beta, float *restrict max,

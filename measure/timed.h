@@ -18,7 +18,7 @@ struct timed_meter {
 struct timed_tables {
     struct headwise_kernels kernels;
     struct headwise_dot dot;
-    struct headwise_timing timing; /* both, or dot NULL where plain has none */
+    struct headwise_timing timing; /* both */
 };
 
 /* Fills the tables, in their own place, and makes their kernels call the plain ones. */

@@ -38,7 +38,7 @@ typedef struct headwise_linear headwise_linear;
  * afterwards, but its allocator must stay usable.
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a size is out of range, a type is not
  * allowed, weights are I8 but packed_dtype is not, a scale is not positive and finite or missing, a
- * weight does not fit packed_dtype, dynamic_int8 without I8 or with more than 131072 inputs.
+ * weight does not fit packed_dtype, dynamic_int8 without I8 or with more than 65536 inputs.
  * HEADWISE_ERR_NO_MEMORY. On failure *linear is unchanged. */
 HEADWISE_API enum headwise_status
 headwise_linear_create(headwise_linear **linear, headwise_context *context,

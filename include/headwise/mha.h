@@ -82,12 +82,17 @@ struct headwise_mha_config {
     const float *scales_o;
 
     /* packed_dtype I8 only: what is multiplied with the weights (x, memory, the heads' outputs) is
-     * rounded to integers too, each row with one scale = largest magnitude / 127 of its own, so
-     * that products and sums are those of integers, exact and the same on every tier:
-     *   y = integer sum * (row's scale * output's scale) + bias, each operation rounded.
-     * A component is off by at most half its row's scale; a row that is not finite gives NaN. Many
-     * rows are faster than with F32 where the processor multiplies bytes (AVX-512 VNNI, NEON's dot
-     * product), and about as fast elsewhere. At most 131072 inputs. Contributions are of rounded
+     * rounded to bytes too, each row with a scale and an integer zero point of its own, so that
+     * products and sums are those of integers, exact and the same on every tier. Of a row from low
+     * to high, 0 among them:
+     *   scale = max(high / 255 - low / 255, 2^-126);  inverse = 1 / scale
+     *   zero = 0 - low * inverse, to nearest even
+     *   u = fma(x, inverse, zero), to nearest even, held from 0 to 255
+     *   y = fma(float(sum of (u - zero) * integer) * output's scale, scale, bias)
+     * (in the scalar tier a product and a sum instead of fma). A component is off by at most
+     * (1/2 + 2^-12) scale, and 0 stays 0; a row that is not finite gives NaN. One row and many are
+     * faster than with F32 wherever the processor multiplies bytes (AVX-512 VNNI, AVX-VNNI, NEON's
+     * dot product), many rows elsewhere too. At most 65536 inputs. Contributions are of rounded
      * outputs, so that they sum to y; headwise_contribution_gram() takes outputs as they are. */
     bool dynamic_int8;
 };
@@ -103,7 +108,7 @@ typedef struct headwise_mha headwise_mha;
  * allowed, rotary or norm do not fit as said above, a norm has a bias but no weights, weights are
  * I8 but packed_dtype is not, a scale is not as said, a weight does not fit packed_dtype (beyond
  * 65504 in F16, beyond f32's range once rounded in BF16, not finite in I8), dynamic_int8 without
- * I8 or with more than 131072 inputs.
+ * I8 or with more than 65536 inputs.
  * HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
 HEADWISE_API enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
                                                       const struct headwise_mha_config *config);

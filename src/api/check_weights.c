@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "headwise/linear.h"
-#include "linear/dynamic.h"
+#include "kernels/dot.h"
 
 static bool is_weight_type(enum headwise_dtype dtype) {
     return dtype == HEADWISE_F32 || dtype == HEADWISE_F16 || dtype == HEADWISE_BF16 ||
@@ -27,11 +27,11 @@ enum headwise_status headwise_check_weight_types(const char *where,
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: dynamic_int8 is set, but packed_dtype is %s, expected i8", where,
                              headwise_dtype_name(types->packed_dtype));
-    if (types->dynamic_int8 && most_inputs > HEADWISE_DYNAMIC_MOST)
+    if (types->dynamic_int8 && most_inputs > HEADWISE_DOT_INPUTS)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: dynamic_int8 is set, but a matrix has %lld inputs, expected at "
                              "most %d",
-                             where, (long long)most_inputs, HEADWISE_DYNAMIC_MOST);
+                             where, (long long)most_inputs, HEADWISE_DOT_INPUTS);
     if (types->weight_dtype == HEADWISE_I8 && types->packed_dtype != HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: weights are i8, but packed_dtype is %s, expected i8", where,

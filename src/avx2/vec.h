@@ -20,6 +20,7 @@ enum {
     ROW_PANEL = MR,
     NR = 16,
     NR_MIN = 8,
+    BYTE_OFFSET = 0,
     SUM_VECS = HEADWISE_SUM_LANES / LANES
 };
 
@@ -30,6 +31,7 @@ enum { PROJECT_ROWS = 288, PROJECT_INPUTS = 256, PROJECT_SLICE = 1024 };
 
 typedef __m256 vec;
 typedef __m128i halves;
+typedef __m256i ints;
 
 static inline __m256i first_lanes(ptrdiff_t n) {
     int count = n >= LANES ? LANES : (int)(n <= 0 ? 0 : n);
@@ -243,6 +245,42 @@ static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
         _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
     __m128i bytes = _mm_packs_epi16(words, words);
     memcpy(p, &bytes, (size_t)(n >= LANES ? LANES : n));
+}
+
+static inline void store_bytes(uint8_t *p, vec x) {
+    vec rounded = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256i wide = _mm256_cvttps_epi32(rounded);
+    __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
+}
+
+static inline ints load_ints(const void *p) {
+    return _mm256_loadu_si256(p);
+}
+
+static inline void store_ints(void *p, ints x) {
+    _mm256_storeu_si256(p, x);
+}
+
+static inline ints broadcast_int(int32_t x) {
+    return _mm256_set1_epi32(x);
+}
+
+static inline ints add_ints(ints a, ints b) {
+    return _mm256_add_epi32(a, b);
+}
+
+static inline ints subtract_ints(ints a, ints b) {
+    return _mm256_sub_epi32(a, b);
+}
+
+static inline ints multiply_ints(ints a, ints b) {
+    return _mm256_mullo_epi32(a, b);
+}
+
+static inline vec floats_of(ints x) {
+    return _mm256_cvtepi32_ps(x);
 }
 
 #endif

@@ -20,6 +20,7 @@ enum {
     ROW_PANEL = MR,
     NR = 32,
     NR_MIN = 16,
+    BYTE_OFFSET = 0,
     SUM_VECS = HEADWISE_SUM_LANES / LANES
 };
 
@@ -30,6 +31,7 @@ enum { PROJECT_ROWS = 288, PROJECT_INPUTS = 256, PROJECT_SLICE = 1024 };
 
 typedef __m512 vec;
 typedef __m256i halves;
+typedef __m512i ints;
 
 static inline __mmask16 first_lanes(ptrdiff_t n) {
     if (n >= LANES)
@@ -237,6 +239,40 @@ static inline vec load_integers(const int8_t *p) {
 static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
     __m512i wide = _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     _mm_mask_storeu_epi8(p, first_lanes(n), _mm512_cvtepi32_epi8(wide));
+}
+
+static inline void store_bytes(uint8_t *p, vec x) {
+    __m512i wide = _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    wide = _mm512_max_epi32(wide, _mm512_setzero_si512());
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtusepi32_epi8(wide));
+}
+
+static inline ints load_ints(const void *p) {
+    return _mm512_loadu_si512(p);
+}
+
+static inline void store_ints(void *p, ints x) {
+    _mm512_storeu_si512(p, x);
+}
+
+static inline ints broadcast_int(int32_t x) {
+    return _mm512_set1_epi32(x);
+}
+
+static inline ints add_ints(ints a, ints b) {
+    return _mm512_add_epi32(a, b);
+}
+
+static inline ints subtract_ints(ints a, ints b) {
+    return _mm512_sub_epi32(a, b);
+}
+
+static inline ints multiply_ints(ints a, ints b) {
+    return _mm512_mullo_epi32(a, b);
+}
+
+static inline vec floats_of(ints x) {
+    return _mm512_cvtepi32_ps(x);
 }
 
 #endif

@@ -52,7 +52,7 @@ enum headwise_status headwise_context_create(headwise_context **context,
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "context: out of memory");
     *created = (headwise_context){
         .kernels = kernels,
-        .dot = headwise_dot_get(kernels->isa),
+        .dot = headwise_dot_get(kernels->isa, 0),
         .n_threads = all.n_threads,
         .info = {.size = sizeof created->info, .isa = kernels->isa, .n_threads = all.n_threads},
         .parallel_for = all.parallel_for,

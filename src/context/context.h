@@ -8,7 +8,7 @@
 
 struct headwise_context {
     const struct headwise_kernels *kernels;
-    const struct headwise_dot *dot; /* products of bytes, or NULL */
+    const struct headwise_dot *dot; /* products of bytes */
     int n_threads;
     headwise_parallel_for_fn *parallel_for;
     void *parallel_user;

@@ -11,7 +11,7 @@
 /* Everything that a call with this context computes with. */
 struct headwise_timing {
     const struct headwise_kernels *kernels;
-    const struct headwise_dot *dot; /* products of bytes; NULL where there are none */
+    const struct headwise_dot *dot; /* products of bytes */
 };
 
 static inline struct headwise_timing headwise_timing_get(const headwise_context *context) {
@@ -19,8 +19,8 @@ static inline struct headwise_timing headwise_timing_get(const headwise_context 
 }
 
 /* Calls that begin from now on use these tables, which must stay valid while they run. The tables
- * are the context's own ones with other functions: sizes of panels, offset and tier stay, and a dot
- * that was NULL stays NULL. Not while a call with the context runs. */
+ * are the context's own ones with other functions: sizes of panels, the order of bytes in them and
+ * the tier stay. Not while a call with the context runs. */
 static inline void headwise_timing_set(headwise_context *context, struct headwise_timing timing) {
     context->kernels = timing.kernels;
     context->dot = timing.dot;

@@ -158,7 +158,7 @@ static enum headwise_status build(headwise_mha **pruned, headwise_context *conte
         .group_sizes = rest->group_sizes,
         .head_numbers = rest->numbers,
         .packed_dtype = mha->o.dtype,
-        .dynamic_int8 = mha->o.dynamic,
+        .dynamic_int8 = mha->o.together > 0,
     };
     if (mha->o.dtype == HEADWISE_I8) {
         config.scales_q = rest->scales_q;

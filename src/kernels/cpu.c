@@ -14,6 +14,9 @@ static unsigned long long read_xcr0(void) {
 }
 
 static unsigned detect(void) {
+    const unsigned avx_vnni = 1u << 4;         /* of leaf 7, 1: EAX */
+    const unsigned amx = 1u << 24 | 1u << 25;  /* of leaf 7: EDX: tiles, products of bytes */
+    const unsigned long long tiles = 3u << 17; /* of XCR0: their configuration and data */
     unsigned eax, ebx, ecx, edx;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
         return 0;
@@ -31,6 +34,10 @@ static unsigned detect(void) {
         features |= HEADWISE_CPU_AVX512;
     if ((features & HEADWISE_CPU_AVX512) && (ecx & bit_AVX512VNNI))
         features |= HEADWISE_CPU_VNNI;
+    if ((features & HEADWISE_CPU_VNNI) && (edx & amx) == amx && (xcr0 & tiles) == tiles)
+        features |= HEADWISE_CPU_AMX;
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & avx_vnni))
+        features |= HEADWISE_CPU_AVXVNNI;
     return features;
 }
 #elif defined(__aarch64__)

@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "kernels/amx.h"
 #include "kernels/cpu.h"
 
 struct tier {
@@ -80,28 +81,44 @@ const struct headwise_kernels *headwise_kernels_get(enum headwise_isa isa) {
     return headwise_isa_usable(isa) ? tiers[isa].kernels : NULL;
 }
 
-/* Products of bytes of the tiers, better ones first; the last entry belongs to no tier. */
+/* Products of bytes of the tiers, better ones first; the last of each tier need nothing beyond
+ * it. */
 static const struct byte_products {
     enum headwise_isa isa;
     unsigned features; /* bits of cpu.h that they need beyond the tier's */
     const struct headwise_dot *dot;
 } byte_products[] = {
+#ifdef HEADWISE_HAVE_AMX
+    {HEADWISE_ISA_AVX512, HEADWISE_CPU_AMX, &headwise_dot_amx},
+#endif
 #ifdef HEADWISE_HAVE_AVX512
     {HEADWISE_ISA_AVX512, HEADWISE_CPU_VNNI, &headwise_dot_vnni},
+    {HEADWISE_ISA_AVX512, 0, &headwise_dot_avx512},
+#endif
+#ifdef HEADWISE_HAVE_AVXVNNI
+    {HEADWISE_ISA_AVX2, HEADWISE_CPU_AVXVNNI, &headwise_dot_avxvnni},
+#endif
+#ifdef HEADWISE_HAVE_AVX2
+    {HEADWISE_ISA_AVX2, 0, &headwise_dot_avx2},
 #endif
 #ifdef HEADWISE_HAVE_NEON
     {HEADWISE_ISA_NEON, HEADWISE_CPU_DOTPROD, &headwise_dot_dotprod},
+    {HEADWISE_ISA_NEON, 0, &headwise_dot_neon},
 #endif
-    {HEADWISE_ISA_AUTO, 0, NULL},
+    {HEADWISE_ISA_SCALAR, 0, &headwise_dot_scalar},
 };
 
-const struct headwise_dot *headwise_dot_get(enum headwise_isa isa) {
+enum { N_BYTE_PRODUCTS = sizeof byte_products / sizeof byte_products[0] };
+
+const struct headwise_dot *headwise_dot_get(enum headwise_isa isa, int number) {
     unsigned features = headwise_cpu_features();
-    const struct byte_products *products = byte_products;
-    while (products->dot &&
-           (products->isa != isa || (features & products->features) != products->features))
-        products++;
-    return products->dot;
+    for (int i = 0; i < N_BYTE_PRODUCTS; i++) {
+        const struct byte_products *products = &byte_products[i];
+        bool usable = (features & products->features) == products->features;
+        if (products->isa == isa && usable && number-- == 0)
+            return products->dot;
+    }
+    return NULL;
 }
 
 enum headwise_status headwise_kernels_choose(const struct headwise_kernels **kernels,

@@ -1,4 +1,5 @@
-/* Products of bytes, beside the contract of kernels.h. */
+/* Rows rounded to bytes, and exact sums of their products with bytes, beside the contract of
+ * kernels.h. */
 #ifndef HEADWISE_DOT_H
 #define HEADWISE_DOT_H
 
@@ -6,27 +7,81 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where processors multiply bytes, in files with flags and feature bits of their own; the sums are
- * exact, so that having these or not changes no bit.
- *
- * interleave: quads[(t / 4 * n + j) * 4 + t % 4] = t < k ? b[t*n + j] : 0     t < k rounded up to 4
- * dot, c holding the bits of 32-bit integers:
- *   c[i*c_stride + j] = (resume ? c[i*c_stride + j] : 0)
- *                     + sum over t < 4 * n_quads of (a[i*a_stride + t] - offset) * quads[t][j]
- * offset 128: a is unsigned; offset 0: signed. a is readable up to 4 * n_quads. */
-typedef void headwise_interleave_i8_fn(int8_t *restrict quads, const int8_t *restrict b, int n,
-                                       ptrdiff_t k);
-typedef void headwise_dot_i8_fn(float *restrict c, ptrdiff_t c_stride, const uint8_t *restrict a,
-                                ptrdiff_t a_stride, const int8_t *restrict quads, ptrdiff_t m,
-                                int n, ptrdiff_t n_quads, bool resume);
+/* Most inputs of a sum: 65536 * 255 * 128 is below 2^31. */
+#define HEADWISE_DOT_INPUTS 65536
 
-struct headwise_dot {
-    uint8_t offset;
-    headwise_interleave_i8_fn *interleave;
-    headwise_dot_i8_fn *dot;
+/* Rows of bytes are readable, and written, up to the next multiple of this. */
+#define HEADWISE_DOT_STEP 64
+
+/* How a row is rounded. Of its n components, low = min(0, x[0], ...), high = max(0, x[0], ...):
+ *   scale = max(high / 255 - low / 255, 2^-126)          at most 2^121.1
+ *   inverse = 1 / scale
+ *   zero = 0 - low * inverse, rounded to nearest even    a whole number from 0 to 255
+ * or, where a component is not finite, scale = NaN, inverse = zero = 0. */
+struct headwise_rounding {
+    float scale, inverse, zero;
+    int32_t zero_byte; /* zero, as bytes are */
 };
 
-extern const struct headwise_dot headwise_dot_vnni;    /* AVX-512 VNNI */
-extern const struct headwise_dot headwise_dot_dotprod; /* NEON's dot product extension */
+typedef void headwise_measure_rows_fn(struct headwise_rounding *restrict roundings,
+                                      const float *restrict x, ptrdiff_t x_stride, ptrdiff_t m,
+                                      ptrdiff_t n);
+
+/* Components as integers: u = fma(x, inverse, zero) rounded to nearest even, held from 0 to 255; of
+ * a row that is not finite 0. So x = 0 is zero, and x is (u - zero) * scale, off by at most
+ *   scale * (1/2 + 2^-12)
+ * as the roundings of scale, inverse, zero and fma, each at most 256 * 2^-24 steps, add less than
+ * 2^-12 to half a step, also where u is held. Bytes are u, or u - 128 with a sign, as the tier's
+ * products take them; those from k up to the next multiple of HEADWISE_DOT_STEP are written too,
+ * and have no meaning. u_stride is at least that. */
+typedef void headwise_round_rows_fn(uint8_t *restrict bytes, ptrdiff_t bytes_stride,
+                                    const float *restrict x, ptrdiff_t x_stride,
+                                    const struct headwise_rounding *restrict roundings, ptrdiff_t m,
+                                    ptrdiff_t k);
+
+/* m rows of bytes. */
+struct headwise_dot_rows {
+    const uint8_t *bytes;
+    ptrdiff_t stride;
+    const struct headwise_rounding *roundings;
+    ptrdiff_t m;
+};
+
+/* A panel of n columns, or k inputs of one: the weight of input t in column j is at
+ *   panel[(t / together * n + j) * together + t % together]
+ * with zeros from k up to the next multiple of together. */
+struct headwise_dot_columns {
+    const int8_t *panel;
+    int n;
+    ptrdiff_t k;
+    const int32_t *sums;        /* of each column's weights, or NULL */
+    const float *scales, *bias; /* or NULL */
+};
+
+/* Sums, in 32 bits that wrap around; y holds the bits of what earlier inputs gave:
+ *   s[i][j] = (resume ? y[i][j] : 0) - (sums ? zero_byte[i] * sums[j] : 0)
+ *           + sum over t < k of byte[i][t] * w[t][j]
+ * Then, where scales are given,
+ *   y[i][j] = fma(float(s[i][j]) * scales[j], scale[i], bias ? bias[j] : 0)
+ * else y[i][j] = the bits of s[i][j]. So with the sums of all inputs given once, s ends as the sum
+ * of (u - zero) * w, exactly, wherever a processor has instructions for bytes and wherever not. */
+typedef void headwise_dot_fn(float *restrict y, ptrdiff_t y_stride,
+                             const struct headwise_dot_rows *rows,
+                             const struct headwise_dot_columns *columns, bool resume);
+
+/* Where processors multiply bytes, in files with flags and feature bits of their own. */
+struct headwise_dot {
+    const char *name;
+    int together;
+    headwise_dot_fn *multiply;
+};
+
+/* Of the tiers, without such instructions. */
+extern const struct headwise_dot headwise_dot_scalar, headwise_dot_avx2, headwise_dot_avx512,
+    headwise_dot_neon;
+
+extern const struct headwise_dot headwise_dot_avxvnni; /* avx2 with AVX-VNNI */
+extern const struct headwise_dot headwise_dot_vnni;    /* avx512 with AVX-512 VNNI */
+extern const struct headwise_dot headwise_dot_dotprod; /* neon with the dot product extension */
 
 #endif

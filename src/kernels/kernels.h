@@ -19,6 +19,7 @@
 #include "headwise/common.h"
 #include "headwise/isa.h"
 #include "kernels/activate.h"
+#include "kernels/dot.h"
 
 /* Lanes of the row sums in softmax; score rows are padded to a multiple of this. */
 #define HEADWISE_SUM_LANES 16
@@ -206,12 +207,6 @@ static inline float headwise_scale_i8(float largest) {
 typedef void headwise_quantize_i8_fn(int8_t *restrict q, float *restrict scales,
                                      const float *restrict x, ptrdiff_t n);
 
-/* A whole row with one scale: headwise_scale_i8(largest |x[j]|), NaN where an x[j] is not finite;
- * and its integers: q[j] = x[j] / scale rounded to nearest even, 0 where scale is NaN. */
-typedef float headwise_scale_row_i8_fn(const float *x, ptrdiff_t n);
-typedef void headwise_quantize_row_i8_fn(int8_t *restrict q, const float *restrict x, float scale,
-                                         ptrdiff_t n);
-
 /* A panel of n columns and k rows, columns being rows that were quantised:
  *   dst[t*n + j] = src[t*n + j] * scales[t / HEADWISE_SCALE_GROUP * n + j]      t < k, j < n */
 typedef void headwise_widen_keys_i8_fn(float *restrict dst, const int8_t *restrict src,
@@ -283,8 +278,8 @@ struct headwise_kernels {
     headwise_widen_fn *widen[HEADWISE_DTYPES];
     headwise_narrow_fn *narrow[HEADWISE_DTYPES]; /* none for I8 */
     headwise_quantize_i8_fn *quantize_i8;
-    headwise_scale_row_i8_fn *scale_row_i8;
-    headwise_quantize_row_i8_fn *quantize_row_i8;
+    headwise_measure_rows_fn *measure_rows;
+    headwise_round_rows_fn *round_rows;
     headwise_widen_keys_i8_fn *widen_keys_i8;
     headwise_widen_values_i8_fn *widen_values_i8;
 };

@@ -25,7 +25,7 @@ struct headwise_matrix_view {
 struct headwise_forward {
     const headwise_mha *mha;
     const struct headwise_kernels *kernels;
-    const struct headwise_dot *dot; /* products of bytes, or NULL */
+    const struct headwise_dot *dot; /* products of bytes */
     struct headwise_call *call;
     bool has_queries; /* projects queries */
     bool has_output;  /* attention and output */

@@ -78,41 +78,23 @@ static void output_task(void *arg, int64_t index, int worker) {
     headwise_projection_run(&forward->output, index, worker);
 }
 
-/* Contributions where head outputs are rounded: by the scale of the row of all heads, as for y. */
+/* Contributions where head outputs are rounded: as in the row of all heads, for y. */
 static void contribute_dynamic(const struct headwise_forward *forward, int64_t b, int64_t h,
                                int64_t first, int64_t m, float *scratch, float *out) {
-    const struct headwise_kernels *kernels = forward->kernels;
     const struct headwise_call *call = forward->call;
     const struct headwise_matrix *o = &forward->mha->o;
-    int64_t stride = forward->heads_stride, dim = call->value_dim;
-    float *tile = scratch + headwise_dynamic_floats(kernels);
     const struct headwise_dynamic dynamic = {
-        .kernels = kernels,
+        .kernels = forward->kernels,
         .dot = forward->dot,
-        .x = forward->heads + (b * call->n_queries + first) * stride,
-        .x_stride = stride,
+        .x = forward->heads + (b * call->n_queries + first) * forward->heads_stride,
+        .x_stride = forward->heads_stride,
         .m = m,
+        .n = o->k,
         .scratch = scratch,
     };
-    headwise_dynamic_begin(&dynamic, o->k);
-    for (int64_t c = 0; c < o->n; c += kernels->nr) {
-        int width = headwise_panel_width(kernels, o->n, c);
-        size_t bytes = (size_t)headwise_min(width, o->n - c) * sizeof(float);
-        for (int64_t t = 0, k; t < dim; t += k) {
-            k = headwise_min(headwise_dynamic_inputs(m), dim - t);
-            const struct headwise_matrix_slice slice = {.matrix = o,
-                                                        .c = c,
-                                                        .n = width,
-                                                        .t = h * dim + t,
-                                                        .k = k,
-                                                        .resume = t > 0,
-                                                        .ends = t + k == dim};
-            headwise_dynamic_round(&dynamic, h * dim + t, k);
-            headwise_dynamic_multiply(&dynamic, &slice, tile, width);
-        }
-        for (int64_t r = 0; r < m; r++)
-            memcpy(out + r * o->n + c, tile + r * width, bytes);
-    }
+    headwise_dynamic_begin(&dynamic);
+    headwise_dynamic_contribute(&dynamic, o, h * call->value_dim, call->value_dim,
+                                scratch + headwise_dynamic_floats(forward->kernels), out);
 }
 
 /* head_h * W_O[rows of h] for TASK_ROWS rows of one batch entry and head. */
@@ -131,7 +113,7 @@ static void contribution_task(void *arg, int64_t index, int worker) {
     const struct headwise_matrix_input input = {heads, forward->heads_stride, 1, m};
     float *out =
         call->probe.contributions + ((b * call->n_heads + h) * call->n_queries + first) * o->n;
-    if (o->dynamic) {
+    if (o->together) {
         contribute_dynamic(forward, b, h, first, m, tile, out);
         return;
     }

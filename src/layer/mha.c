@@ -83,13 +83,17 @@ static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_cont
     };
     enum headwise_status status = HEADWISE_OK;
     for (int i = 0; i < 4 && status == HEADWISE_OK; i++) {
-        const struct headwise_matrix_source source = {
-            "mha",          parts[i].name,   parts[i].weights, config->weight_dtype,
-            config->layout, parts[i].scales, parts[i].bias};
+        const struct headwise_matrix_source source = {"mha",
+                                                      parts[i].name,
+                                                      parts[i].weights,
+                                                      config->weight_dtype,
+                                                      config->layout,
+                                                      parts[i].scales,
+                                                      parts[i].bias,
+                                                      config->dynamic_int8 ? context->dot : NULL};
         status =
             headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs);
-        parts[i].matrix->dynamic = config->dynamic_int8;
     }
     return status;
 }
@@ -108,7 +112,7 @@ static struct headwise_mha_info info_of(const headwise_mha *mha) {
         .group_sizes = mha->group_sizes,
         .head_numbers = mha->head_numbers,
         .packed_dtype = mha->o.dtype,
-        .dynamic_int8 = mha->o.dynamic,
+        .dynamic_int8 = mha->o.together > 0,
     };
     for (int i = 0; i < 4; i++)
         info.weight_bytes +=

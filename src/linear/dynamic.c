@@ -1,34 +1,31 @@
-/* Multiplies rows that are rounded to integers on the way. */
+/* Multiplies rows that are rounded to bytes on the way. */
 #include "linear/dynamic.h"
 
 #include <string.h>
 
 #include "base/scratch.h"
-#include "kernels/dot.h"
 #include "kernels/panel.h"
 
-/* Rows from which multiplying bytes, for which panels are interleaved, beats f32. */
-enum { DOT_ROWS = 8 };
+/* Inputs for which the scratch has room with the most rows: 288 rows of them take 594 KB, which
+ * stay in the L2 cache beside a panel. Fewer rows take more inputs at once, so that sums stay in
+ * registers. */
+enum { MOST_ROWS = HEADWISE_MOST_PROJECT_ROWS, MANY_ROWS_INPUTS = 2048, LINE = HEADWISE_DOT_STEP };
 
-/* Inputs that are rounded at once, for many rows and for few. */
-enum { MANY_ROWS_INPUTS = 256, MOST_INPUTS = 1024 };
-
-/* Components of a rounded row: a cache line more than a power of two. */
-static int64_t row_stride(int64_t m) {
-    return headwise_dynamic_inputs(m) + 64;
-}
+/* Bytes of the rounded rows: each a cache line more, for an odd number of lines. */
+enum { ROWS_BYTES = MOST_ROWS * (MANY_ROWS_INPUTS + LINE) };
 
 /* Where the parts of the scratch lie, in floats. */
 struct offsets {
-    int64_t scales, integers, panel, tile, total;
+    int64_t roundings, bytes, sums, part, total;
 };
 
 static struct offsets map_scratch(const struct headwise_kernels *kernels) {
     struct offsets at = {0};
-    at.scales = headwise_take(&at.total, HEADWISE_DYNAMIC_ROWS, 1);
-    at.integers = headwise_take(&at.total, HEADWISE_DYNAMIC_ROWS, MANY_ROWS_INPUTS + 64);
-    at.panel = headwise_take(&at.total, MANY_ROWS_INPUTS, kernels->nr);
-    at.tile = headwise_take(&at.total, HEADWISE_DYNAMIC_ROWS, kernels->nr);
+    int64_t rounding_floats = sizeof(struct headwise_rounding) / sizeof(float);
+    at.roundings = headwise_take(&at.total, MOST_ROWS, rounding_floats);
+    at.bytes = headwise_take(&at.total, ROWS_BYTES / sizeof(float), 1);
+    at.sums = headwise_take(&at.total, kernels->nr, 1);
+    at.part = headwise_take(&at.total, MANY_ROWS_INPUTS, 1);
     return at;
 }
 
@@ -36,126 +33,135 @@ int64_t headwise_dynamic_floats(const struct headwise_kernels *kernels) {
     return map_scratch(kernels).total;
 }
 
-/* Integers are rows of f32, or of bytes where those are multiplied. */
+int64_t headwise_dynamic_inputs(const struct headwise_dynamic *dynamic) {
+    int64_t lines = ROWS_BYTES / LINE / headwise_max(dynamic->m, 1) - 1;
+    return headwise_min(headwise_round_up(dynamic->n, LINE), lines * LINE);
+}
+
+/* Bytes from row to row. */
+static int64_t row_stride(const struct headwise_dynamic *dynamic) {
+    return (headwise_dynamic_inputs(dynamic) / LINE | 1) * LINE;
+}
+
 struct parts {
-    float *scales, *integers, *panel, *tile;
+    struct headwise_rounding *roundings;
+    uint8_t *bytes;
+    float *sums, *part;
 };
 
 static struct parts find_parts(const struct headwise_dynamic *dynamic) {
     struct offsets at = map_scratch(dynamic->kernels);
-    return (struct parts){dynamic->scratch + at.scales, dynamic->scratch + at.integers,
-                          dynamic->scratch + at.panel, dynamic->scratch + at.tile};
+    float *scratch = dynamic->scratch;
+    return (struct parts){(struct headwise_rounding *)(void *)(scratch + at.roundings),
+                          (uint8_t *)(scratch + at.bytes), scratch + at.sums, scratch + at.part};
 }
 
-static const struct headwise_dot *find_dot(const struct headwise_dynamic *dynamic) {
-    return dynamic->m < DOT_ROWS ? NULL : dynamic->dot;
-}
-
-void headwise_dynamic_begin(const struct headwise_dynamic *dynamic, int64_t n) {
+void headwise_dynamic_begin(const struct headwise_dynamic *dynamic) {
     struct parts parts = find_parts(dynamic);
-    for (int64_t i = 0; i < dynamic->m; i++)
-        parts.scales[i] = dynamic->kernels->scale_row_i8(dynamic->x + i * dynamic->x_stride, n);
-}
-
-/* k integers, up to the next multiple of 8, as bytes from which an offset of 0 or 128 is to be
- * taken.
- */
-static void copy_bytes(uint8_t *bytes, const int8_t *integers, uint8_t offset, int64_t k) {
-    uint64_t flip = offset * UINT64_C(0x0101010101010101), eight;
-    for (int64_t j = 0; j < k; j += 8) {
-        memcpy(&eight, integers + j, sizeof eight);
-        eight ^= flip;
-        memcpy(bytes + j, &eight, sizeof eight);
-    }
+    dynamic->kernels->measure_rows(parts.roundings, dynamic->x, dynamic->x_stride, dynamic->m,
+                                   dynamic->n);
 }
 
 void headwise_dynamic_round(const struct headwise_dynamic *dynamic, int64_t t, int64_t k) {
-    const struct headwise_dot *dot = find_dot(dynamic);
     struct parts parts = find_parts(dynamic);
-    for (int64_t i = 0; i < dynamic->m; i++) {
-        int8_t integers[MOST_INPUTS] = {0};
-        uint8_t *bytes = (uint8_t *)parts.integers + i * row_stride(dynamic->m);
-        float *floats = parts.integers + i * row_stride(dynamic->m);
-        dynamic->kernels->quantize_row_i8(integers, dynamic->x + i * dynamic->x_stride + t,
-                                          parts.scales[i], k);
-        if (dot)
-            copy_bytes(bytes, integers, dot->offset, k);
-        for (int64_t j = 0; !dot && j < k; j++)
-            floats[j] = (float)integers[j];
-    }
+    dynamic->kernels->round_rows(parts.bytes, row_stride(dynamic), dynamic->x + t,
+                                 dynamic->x_stride, parts.roundings, dynamic->m, k);
 }
 
-/* Exact sums in f32, into the tile. */
-static void multiply_floats(const struct headwise_dynamic *dynamic, const struct parts *parts,
-                            const int8_t *panel, int width, int64_t k) {
-    const struct headwise_kernels *kernels = dynamic->kernels;
-    int64_t stride = row_stride(dynamic->m);
-    const struct headwise_columns wide = {.data = parts->panel, .row_stride = width};
-    const struct headwise_columns integers = {.data = panel, .row_stride = width};
-    if (k <= MANY_ROWS_INPUTS && dynamic->m > 2 * kernels->mr) {
-        kernels->widen[HEADWISE_I8](parts->panel, panel, k * width);
-        kernels->project[HEADWISE_F32](parts->tile, width, parts->integers, stride, 1, &wide,
-                                       dynamic->m, width, k, false, NULL);
-    } else {
-        kernels->project[HEADWISE_I8](parts->tile, width, parts->integers, stride, 1, &integers,
-                                      dynamic->m, width, k, false, NULL);
-    }
-}
-
-/* Integers that are done together: a divisor of every width, so that loops over them have a
- * constant count and become vectors. */
-enum { TOGETHER = 4 };
-
-/* Exact sums of the tile, added to the integers whose bits y holds. */
-static void add_integers(float *y, int64_t y_stride, const float *tile, int64_t m, int width,
-                         bool resume) {
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < width; j += TOGETHER) {
-            int32_t sums[TOGETHER] = {0};
-            if (resume)
-                memcpy(sums, y + i * y_stride + j, sizeof sums);
-            for (int l = 0; l < TOGETHER; l++)
-                sums[l] += (int32_t)tile[i * width + j + l];
-            memcpy(y + i * y_stride + j, sums, sizeof sums);
-        }
-    }
-}
-
-static void finish(float *y, int64_t y_stride, const float *row_scales, const float *scales,
-                   const float *bias, int64_t m, int width) {
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < width; j += TOGETHER) {
-            int32_t sums[TOGETHER];
-            float products[TOGETHER];
-            memcpy(sums, y + i * y_stride + j, sizeof sums);
-            for (int l = 0; l < TOGETHER; l++)
-                products[l] = (float)sums[l] * (row_scales[i] * scales[j + l]);
-            for (int l = 0; l < TOGETHER && bias; l++)
-                products[l] += bias[j + l];
-            memcpy(y + i * y_stride + j, products, sizeof products);
-        }
-    }
+/* k inputs from t on, a multiple of what lies together, of the panel at column c. */
+static struct headwise_dot_columns columns_of(const struct headwise_dynamic *dynamic,
+                                              const struct headwise_matrix *matrix, int64_t c,
+                                              int64_t t, int64_t k) {
+    int width = headwise_panel_width(dynamic->kernels, matrix->n, c);
+    return (struct headwise_dot_columns){.panel = (const int8_t *)matrix->panels +
+                                                  matrix->depth * c + t * width,
+                                         .n = width,
+                                         .k = k};
 }
 
 void headwise_dynamic_multiply(const struct headwise_dynamic *dynamic,
                                const struct headwise_matrix_slice *slice, float *y,
                                int64_t y_stride) {
-    const struct headwise_kernels *kernels = dynamic->kernels;
     const struct headwise_matrix *matrix = slice->matrix;
-    const struct headwise_dot *dot = find_dot(dynamic);
-    int width = headwise_panel_width(kernels, matrix->n, slice->c);
-    const int8_t *panel = (const int8_t *)matrix->panels + matrix->k * slice->c + slice->t * width;
     struct parts parts = find_parts(dynamic);
-    if (dot) {
-        int8_t *quads = (int8_t *)parts.panel;
-        dot->interleave(quads, panel, width, slice->k);
-        dot->dot(y, y_stride, (const uint8_t *)parts.integers, row_stride(dynamic->m), quads,
-                 dynamic->m, width, (slice->k + 3) / 4, slice->resume);
-    } else {
-        multiply_floats(dynamic, &parts, panel, width, slice->k);
-        add_integers(y, y_stride, parts.tile, dynamic->m, width, slice->resume);
+    const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
+                                           dynamic->m};
+    struct headwise_dot_columns columns = columns_of(dynamic, matrix, slice->c, slice->t, slice->k);
+    if (!slice->resume)
+        columns.sums = matrix->sums + slice->c;
+    if (slice->ends) {
+        columns.scales = matrix->scales + slice->c;
+        columns.bias = slice->bias;
     }
-    if (slice->ends)
-        finish(y, y_stride, parts.scales, matrix->scales + slice->c, slice->bias, dynamic->m,
-               width);
+    dynamic->dot->multiply(y, y_stride, &rows, &columns, slice->resume);
+}
+
+/* Inputs that a contribution takes at once: k of a panel from t on, both multiples of what lies
+ * together; those outside first ... last - 1 count as zeros. */
+struct stretch {
+    int64_t t, k, first, last;
+};
+
+/* What has the inputs first ... end - 1, or as many of them as there is room for. */
+static struct stretch stretch_of(const struct headwise_dynamic *dynamic, int64_t first,
+                                 int64_t end) {
+    int64_t together = dynamic->dot->together, t = first / together * together;
+    int64_t most = headwise_min(headwise_dynamic_inputs(dynamic), MANY_ROWS_INPUTS);
+    int64_t last = headwise_min(end, t + most);
+    return (struct stretch){t, headwise_round_up(last - t, together), first, last};
+}
+
+static void round_stretch(const struct headwise_dynamic *dynamic, const struct stretch *stretch) {
+    struct parts parts = find_parts(dynamic);
+    int64_t stride = row_stride(dynamic), n = stretch->last - stretch->first;
+    memset(parts.part, 0, (size_t)stretch->k * sizeof(float));
+    for (int64_t i = 0; i < dynamic->m; i++) {
+        memcpy(parts.part + stretch->first - stretch->t,
+               dynamic->x + i * dynamic->x_stride + stretch->first, (size_t)n * sizeof(float));
+        dynamic->kernels->round_rows(parts.bytes + i * stride, stride, parts.part, 0,
+                                     parts.roundings + i, 1, stretch->k);
+    }
+}
+
+/* The sums of a stretch's weights: its product with a row of ones. */
+static void sum_weights(const struct headwise_dynamic *dynamic,
+                        const struct headwise_dot_columns *columns) {
+    struct parts parts = find_parts(dynamic);
+    uint8_t *ones = (uint8_t *)parts.part;
+    const struct headwise_dot_rows row = {ones, 0, parts.roundings, 1};
+    memset(ones, 1, (size_t)headwise_round_up(columns->k, LINE));
+    dynamic->dot->multiply(parts.sums, 0, &row, columns, false);
+}
+
+static void multiply_stretch(const struct headwise_dynamic *dynamic,
+                             const struct headwise_matrix *matrix, int64_t c,
+                             const struct stretch *stretch, float *tile, bool resume, bool ends) {
+    struct parts parts = find_parts(dynamic);
+    const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
+                                           dynamic->m};
+    struct headwise_dot_columns columns = columns_of(dynamic, matrix, c, stretch->t, stretch->k);
+    sum_weights(dynamic, &columns);
+    columns.sums = (const int32_t *)(const void *)parts.sums;
+    columns.scales = ends ? matrix->scales + c : NULL;
+    dynamic->dot->multiply(tile, columns.n, &rows, &columns, resume);
+}
+
+void headwise_dynamic_contribute(const struct headwise_dynamic *dynamic,
+                                 const struct headwise_matrix *matrix, int64_t first, int64_t k,
+                                 float *tile, float *out) {
+    int64_t end = first + k;
+    struct stretch stretch = {.k = -1};
+    for (int64_t c = 0; c < matrix->n; c += dynamic->kernels->nr) {
+        int width = headwise_panel_width(dynamic->kernels, matrix->n, c);
+        for (int64_t at = first; at < end; at = stretch.last) {
+            const struct stretch next = stretch_of(dynamic, at, end);
+            if (next.t != stretch.t || next.k != stretch.k)
+                round_stretch(dynamic, &next);
+            stretch = next;
+            multiply_stretch(dynamic, matrix, c, &stretch, tile, at > first, stretch.last == end);
+        }
+        for (int64_t r = 0; r < dynamic->m; r++)
+            memcpy(out + r * matrix->n + c, tile + r * width,
+                   (size_t)headwise_min(width, matrix->n - c) * sizeof(float));
+    }
 }

@@ -18,8 +18,10 @@ enum headwise_status headwise_linear_build(headwise_linear **linear, headwise_co
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "linear: out of memory");
     *created = (headwise_linear){.isa = context->kernels->isa, .allocator = context->allocator};
     const struct headwise_matrix_source source = {
-        "linear",       "weights",      config->weights, config->weight_dtype,
-        config->layout, config->scales, config->bias};
+        "linear",        "weights",
+        config->weights, config->weight_dtype,
+        config->layout,  config->scales,
+        config->bias,    config->dynamic_int8 ? context->dot : NULL};
     enum headwise_status status =
         headwise_matrix_create(&created->matrix, context->kernels, &context->allocator, &source,
                                config->packed_dtype, config->n_inputs, config->n_outputs);
@@ -27,7 +29,6 @@ enum headwise_status headwise_linear_build(headwise_linear **linear, headwise_co
         headwise_linear_destroy(created);
         return status;
     }
-    created->matrix.dynamic = config->dynamic_int8;
     created->info = (struct headwise_linear_info){
         .size = sizeof created->info,
         .n_inputs = config->n_inputs,

@@ -15,6 +15,7 @@ void headwise_matrix_destroy(struct headwise_matrix *matrix,
     headwise_release(allocator, matrix->panels, matrix->panels_bytes);
     headwise_release(allocator, matrix->bias, matrix->bias_bytes);
     headwise_release(allocator, matrix->scales, matrix->bias_bytes);
+    headwise_release(allocator, matrix->sums, matrix->bias_bytes);
     *matrix = (struct headwise_matrix){0};
 }
 
@@ -25,9 +26,20 @@ static void widen(const struct headwise_matrix *matrix, const struct headwise_ke
     kernels->widen[matrix->dtype](dst, (const char *)matrix->panels + at_bytes, n);
 }
 
+/* The integer of input t, column c, of a matrix whose inputs are rounded. */
+static int8_t integer_of(const struct headwise_matrix *matrix,
+                         const struct headwise_kernels *kernels, int64_t t, int64_t c) {
+    int64_t first = c / kernels->nr * kernels->nr, together = matrix->together;
+    int width = headwise_panel_width(kernels, matrix->n, first);
+    const int8_t *panel = (const int8_t *)matrix->panels + matrix->depth * first;
+    return panel[(t / together * width + c - first) * together + t % together];
+}
+
 void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
                          const struct headwise_kernels *kernels, int64_t t) {
-    for (int64_t c = 0; c < matrix->n; c += kernels->nr) {
+    for (int64_t c = 0; matrix->together && c < matrix->n; c++)
+        dst[c] = (float)integer_of(matrix, kernels, t, c);
+    for (int64_t c = 0; !matrix->together && c < matrix->n; c += kernels->nr) {
         int width = headwise_panel_width(kernels, matrix->n, c);
         widen(matrix, kernels, dst + c, matrix->k * c + t * width,
               headwise_min(width, matrix->n - c));
@@ -36,19 +48,27 @@ void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
         dst[j] *= matrix->scales[j];
 }
 
+/* The weight of input t, column c, without its scale. */
+static float weight_of(const struct headwise_matrix *matrix, const struct headwise_kernels *kernels,
+                       int64_t t, int64_t c) {
+    if (matrix->together)
+        return (float)integer_of(matrix, kernels, t, c);
+    int64_t first = c / kernels->nr * kernels->nr;
+    int width = headwise_panel_width(kernels, matrix->n, first);
+    float weight;
+    widen(matrix, kernels, &weight, matrix->k * first + t * width + c - first, 1);
+    return weight;
+}
+
 void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
                             const struct headwise_kernels *kernels, enum headwise_layout layout) {
     bool is_out_in = layout == HEADWISE_OUT_IN;
     for (int64_t t = 0; t < matrix->k && !is_out_in; t++)
         headwise_matrix_row(dst + t * matrix->n, matrix, kernels, t);
     for (int64_t c = 0; c < matrix->n && is_out_in; c++) {
-        int64_t first = c / kernels->nr * kernels->nr;
-        int width = headwise_panel_width(kernels, matrix->n, first);
         for (int64_t t = 0; t < matrix->k; t++) {
-            float *weight = dst + c * matrix->k + t;
-            widen(matrix, kernels, weight, matrix->k * first + t * width + c - first, 1);
-            if (matrix->scales)
-                *weight *= matrix->scales[c];
+            float weight = weight_of(matrix, kernels, t, c);
+            dst[c * matrix->k + t] = matrix->scales ? weight * matrix->scales[c] : weight;
         }
     }
 }

@@ -10,10 +10,14 @@ struct headwise_matrix {
     void *panels;
     float *bias;   /* padded to whole panels, zeros where there is none */
     float *scales; /* I8: of each column, padded with zeros; else NULL */
+    int32_t *sums; /* dynamic: of each column's integers; else NULL */
     enum headwise_dtype dtype;
-    bool dynamic; /* I8: its inputs are rounded to integers too (dynamic.h) */
+    /* I8 whose inputs are rounded to bytes too (dynamic.h): in each panel inputs lie together in
+     * fours, or as many as the tier's products of bytes take (kernels/dot.h). Else 0. */
+    int together;
+    int64_t depth; /* inputs of a panel: k, or a multiple of together */
     int64_t k, n;
-    size_t panels_bytes, bias_bytes; /* scales take bias_bytes too */
+    size_t panels_bytes, bias_bytes; /* scales, and sums, take bias_bytes too */
 };
 
 /* Where the weights come from. */
@@ -22,8 +26,9 @@ struct headwise_matrix_source {
     const void *weights;
     enum headwise_dtype dtype;
     enum headwise_layout layout;
-    const float *scales; /* one per output, or NULL; checked */
-    const float *bias;   /* or NULL */
+    const float *scales;                /* one per output, or NULL; checked */
+    const float *bias;                  /* or NULL */
+    const struct headwise_dot *dynamic; /* products of bytes where inputs are rounded, or NULL */
 };
 
 /* Floats between the rows of an output that whole panels are written to. */

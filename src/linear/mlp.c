@@ -24,12 +24,16 @@ static enum headwise_status pack_matrices(headwise_mlp *mlp, const headwise_cont
          config->d_hidden},
     };
     for (int i = 0; i < (config->w_gate ? 3 : 2); i++) {
-        const struct headwise_matrix_source source = {
-            "mlp",          parts[i].name,   parts[i].weights, config->weight_dtype,
-            config->layout, parts[i].scales, parts[i].bias};
+        const struct headwise_matrix_source source = {"mlp",
+                                                      parts[i].name,
+                                                      parts[i].weights,
+                                                      config->weight_dtype,
+                                                      config->layout,
+                                                      parts[i].scales,
+                                                      parts[i].bias,
+                                                      config->dynamic_int8 ? context->dot : NULL};
         TRY(headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs));
-        parts[i].matrix->dynamic = config->dynamic_int8;
     }
     return HEADWISE_OK;
 }

@@ -12,9 +12,10 @@ struct packing {
     struct headwise_matrix *matrix;
     const struct headwise_kernels *kernels;
     const struct headwise_matrix_source *source;
-    float *rows;  /* narrow weights as f32: k * nr */
-    float *panel; /* a panel as f32 where it is kept narrow: k * nr */
-    size_t buffer_bytes;
+    float *rows;      /* narrow weights as f32: k * nr */
+    float *panel;     /* a panel as f32 where it is kept narrow: k * nr */
+    int8_t *integers; /* of a panel before they are put in order: k * nr, or NULL */
+    size_t buffer_bytes, integers_bytes;
 };
 
 /* n weights from number at on as f32. */
@@ -126,6 +127,38 @@ static void copy_integers(const struct packing *packing, int8_t *integers, float
     }
 }
 
+/* Puts integers into the order that the products of bytes read, and sums each column's. */
+static void order_panel(const struct packing *packing, const int8_t *integers, int64_t c,
+                        int width) {
+    struct headwise_matrix *matrix = packing->matrix;
+    int64_t together = matrix->together;
+    int8_t *panel = (int8_t *)matrix->panels + matrix->depth * c;
+    for (int64_t t = 0; t < matrix->k; t++) {
+        for (int j = 0; j < width; j++) {
+            panel[(t / together * width + j) * together + t % together] = integers[t * width + j];
+            matrix->sums[c + j] += integers[t * width + j];
+        }
+    }
+}
+
+static enum headwise_status pack_integers(const struct packing *packing, int64_t c, int width,
+                                          int columns) {
+    struct headwise_matrix *matrix = packing->matrix;
+    float *scales = matrix->scales + c;
+    int8_t *integers =
+        packing->integers ? packing->integers : (int8_t *)matrix->panels + matrix->k * c;
+    memset(integers, 0, (size_t)(matrix->k * width));
+    if (packing->source->dtype == HEADWISE_I8) {
+        copy_integers(packing, integers, scales, c, width, columns);
+    } else {
+        pack_f32(packing, packing->panel, c, width, columns);
+        TRY(quantize_panel(packing, integers, scales, c, width, columns));
+    }
+    if (packing->integers)
+        order_panel(packing, integers, c, width);
+    return HEADWISE_OK;
+}
+
 static enum headwise_status pack_panel(const struct packing *packing, int64_t c) {
     const struct headwise_matrix *matrix = packing->matrix;
     int width = headwise_panel_width(packing->kernels, matrix->n, c);
@@ -137,13 +170,9 @@ static enum headwise_status pack_panel(const struct packing *packing, int64_t c)
         pack_f32(packing, place, c, width, columns);
         return HEADWISE_OK;
     }
-    if (packing->source->dtype == HEADWISE_I8) {
-        copy_integers(packing, place, matrix->scales + c, c, width, columns);
-        return HEADWISE_OK;
-    }
-    pack_f32(packing, packing->panel, c, width, columns);
     if (matrix->dtype == HEADWISE_I8)
-        return quantize_panel(packing, place, matrix->scales + c, c, width, columns);
+        return pack_integers(packing, c, width, columns);
+    pack_f32(packing, packing->panel, c, width, columns);
     return narrow_panel(packing, place, c, width);
 }
 
@@ -165,15 +194,22 @@ static bool allocate(struct packing *packing, const struct headwise_allocator *a
         matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
     if (matrix->n > 0 && is_i8)
         matrix->scales = headwise_alloc(allocator, matrix->bias_bytes);
+    if (matrix->n > 0 && matrix->together)
+        matrix->sums = headwise_alloc(allocator, matrix->bias_bytes);
     if (packs) {
         matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
         packing->rows = headwise_alloc(allocator, packing->buffer_bytes);
         if (matrix->dtype != HEADWISE_F32)
             packing->panel = headwise_alloc(allocator, packing->buffer_bytes);
+        if (matrix->together)
+            packing->integers = headwise_alloc(allocator, packing->integers_bytes);
     }
-    return (matrix->n == 0 || (matrix->bias && (matrix->scales || !is_i8))) &&
-           (!packs ||
-            (matrix->panels && packing->rows && (packing->panel || matrix->dtype == HEADWISE_F32)));
+    bool has_columns =
+        matrix->bias && (matrix->scales || !is_i8) && (matrix->sums || !matrix->together);
+    bool has_panels = matrix->panels && packing->rows &&
+                      (packing->panel || matrix->dtype == HEADWISE_F32) &&
+                      (packing->integers || !matrix->together);
+    return (matrix->n == 0 || has_columns) && (!packs || has_panels);
 }
 
 enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
@@ -182,15 +218,22 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
                                             const struct headwise_matrix_source *source,
                                             enum headwise_dtype dtype, int64_t k, int64_t n) {
     int64_t padded = headwise_matrix_padded(kernels, n);
+    int together = source->dynamic ? source->dynamic->together : 0;
+    int64_t depth = together ? headwise_round_up(k, together) : k;
     *matrix = (struct headwise_matrix){
         .dtype = dtype,
+        .together = together,
         .k = k,
+        .depth = depth,
         .n = n,
-        .panels_bytes = headwise_bytes(padded * k, headwise_dtype_size(dtype)),
+        .panels_bytes = headwise_bytes(padded * depth, headwise_dtype_size(dtype)),
         .bias_bytes = headwise_bytes(padded, sizeof(float)),
     };
-    struct packing packing = {matrix, kernels, source,
-                              NULL,   NULL,    headwise_bytes(k * kernels->nr, sizeof(float))};
+    struct packing packing = {.matrix = matrix,
+                              .kernels = kernels,
+                              .source = source,
+                              .buffer_bytes = headwise_bytes(k * kernels->nr, sizeof(float)),
+                              .integers_bytes = headwise_bytes(k * kernels->nr, 1)};
     enum headwise_status status = HEADWISE_OK;
     if (!allocate(&packing, allocator))
         status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "%s: no memory for a %lld x %lld matrix",
@@ -201,13 +244,16 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
             memcpy(matrix->bias, source->bias, (size_t)n * sizeof(float));
         if (matrix->scales)
             fill_scales(matrix, source, n);
-        if (matrix->scales && k > 0)
+        if (matrix->sums)
+            memset(matrix->sums, 0, matrix->bias_bytes);
+        if (matrix->sums && k > 0)
             memset(matrix->panels, 0, matrix->panels_bytes);
     }
     for (int64_t c = 0; k > 0 && c < n && status == HEADWISE_OK; c += kernels->nr)
         status = pack_panel(&packing, c);
     headwise_release(allocator, packing.rows, packing.buffer_bytes);
     headwise_release(allocator, packing.panel, packing.buffer_bytes);
+    headwise_release(allocator, packing.integers, packing.integers_bytes);
     if (status != HEADWISE_OK)
         headwise_matrix_destroy(matrix, allocator);
     return status;

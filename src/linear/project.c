@@ -20,6 +20,14 @@ enum { FEW_ROWS = 8, FEW_ROWS_FLOATS = 8 * 1024, TILE_ROWS = 64 };
 
 enum { TASKS_PER_THREAD = 4 };
 
+/* Where rows are rounded: as many of them are worth a thread's reading all weights; and blocks are
+ * of whole tiles of the largest instructions. */
+enum { SHARED_ROWS = 48, ROUNDED_ROWS = 32 };
+
+static bool rounds_inputs(const struct headwise_projection *projection) {
+    return projection->n_outputs > 0 && projection->outputs[0].matrix->together;
+}
+
 void headwise_projection_plan(struct headwise_projection *projection, int n_threads) {
     projection->n_panels = 0;
     for (int i = 0; i < projection->n_outputs; i++)
@@ -27,9 +35,12 @@ void headwise_projection_plan(struct headwise_projection *projection, int n_thre
             headwise_ceil_div(projection->outputs[i].matrix->n, projection->kernels->nr);
     projection->row_blocks =
         headwise_ceil_div(projection->m, projection->kernels->sizes.project_rows);
+    if (rounds_inputs(projection)) /* every thread rounds rows of its own */
+        projection->row_blocks = headwise_max(projection->row_blocks,
+                                              headwise_min(n_threads, projection->m / SHARED_ROWS));
     projection->block_rows =
         headwise_round_up(headwise_ceil_div(projection->m, headwise_max(projection->row_blocks, 1)),
-                          projection->kernels->mr);
+                          rounds_inputs(projection) ? ROUNDED_ROWS : projection->kernels->mr);
     projection->row_blocks =
         headwise_ceil_div(projection->m, headwise_max(projection->block_rows, 1));
     /* Every thread has blocks of its own while there are some, so that it packs few of them. */
@@ -214,9 +225,22 @@ static void run_panels(const struct work *work, int64_t first, int64_t last) {
     }
 }
 
+/* Rounds the inputs of a slice, unless they are what the worker rounded last. */
+static void round_inputs(const struct work *work, int worker) {
+    struct headwise_held *held = work->projection->held + worker;
+    const struct slice *slice = work->slice;
+    bool same_rows = held->projection == work->projection && held->row == work->row;
+    if (same_rows && held->first == slice->first)
+        return;
+    *held = (struct headwise_held){work->projection, work->row, slice->first};
+    if (!same_rows)
+        headwise_dynamic_begin(work->dynamic);
+    headwise_dynamic_round(work->dynamic, slice->first, slice->end - slice->first);
+}
+
 /* All of a task of layers that round x. */
 static void run_dynamic(struct work *work, struct slice *slice, int64_t first, int64_t last,
-                        float *scratch) {
+                        int worker) {
     const struct headwise_projection *projection = work->projection;
     const struct headwise_dynamic dynamic = {
         .kernels = projection->kernels,
@@ -224,14 +248,15 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
         .x = projection->x + work->row * projection->x_stride,
         .x_stride = projection->x_stride,
         .m = work->m,
-        .scratch = scratch,
+        .n = projection->k,
+        .scratch = worker_scratch(projection, worker),
     };
+    int64_t step = headwise_dynamic_inputs(&dynamic);
     work->dynamic = &dynamic;
-    headwise_dynamic_begin(&dynamic, projection->k);
-    do {
+    do { /* once without inputs: the bias */
         slice->first = slice->end;
-        slice->end = headwise_min(slice->first + headwise_dynamic_inputs(work->m), projection->k);
-        headwise_dynamic_round(&dynamic, slice->first, slice->end - slice->first);
+        slice->end = headwise_min(slice->first + step, projection->k);
+        round_inputs(work, worker);
         run_panels(work, first, last);
     } while (slice->end < projection->k);
 }
@@ -240,9 +265,8 @@ void headwise_projection_part(const struct headwise_projection *projection, int6
                               int64_t first, int64_t last, int worker) {
     struct slice slice = {.end = 0};
     struct work work = {projection, row, m, &slice, NULL};
-    if (projection->n_outputs > 0 && projection->outputs[0].matrix->dynamic) {
-        projection->held[worker].projection = NULL;
-        run_dynamic(&work, &slice, first, last, worker_scratch(projection, worker));
+    if (rounds_inputs(projection)) {
+        run_dynamic(&work, &slice, first, last, worker);
         return;
     }
     do {

@@ -17,7 +17,7 @@ struct headwise_held {
 
 struct headwise_projection {
     const struct headwise_kernels *kernels;
-    const struct headwise_dot *dot; /* products of bytes, or NULL */
+    const struct headwise_dot *dot; /* products of bytes */
     const float *x;
     int64_t x_stride, m, k;
     int n_outputs;

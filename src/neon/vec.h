@@ -20,6 +20,7 @@ enum {
     ROW_PANEL = 1,
     NR = 16,
     NR_MIN = 4,
+    BYTE_OFFSET = 128,
     SUM_VECS = HEADWISE_SUM_LANES / LANES
 };
 
@@ -30,6 +31,7 @@ enum { PROJECT_ROWS = 288, PROJECT_INPUTS = 256, PROJECT_SLICE = 1024 };
 
 typedef float32x4_t vec;
 typedef uint16x4_t halves;
+typedef int32x4_t ints;
 
 static inline uint32x4_t first_lanes(ptrdiff_t n) {
     static const int32_t index[LANES] = {0, 1, 2, 3};
@@ -88,20 +90,12 @@ static inline vec select_nan(vec a, vec x, vec y) {
 }
 
 static inline vec select_bytes(const uint8_t *p, ptrdiff_t n, vec x, vec y) {
-    uint8x8_t bytes = vdup_n_u8(0);
-    if (n >= LANES) {
-        uint32_t four;
+    uint32_t four = 0;
+    if (n >= LANES)
         memcpy(&four, p, sizeof four);
-        bytes = vreinterpret_u8_u32(vdup_n_u32(four));
-    } else {
-        if (n > 0)
-            bytes = vld1_lane_u8(p, bytes, 0);
-        if (n > 1)
-            bytes = vld1_lane_u8(p + 1, bytes, 1);
-        if (n > 2)
-            bytes = vld1_lane_u8(p + 2, bytes, 2);
-    }
-    uint32x4_t visible = vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
+    for (int l = 0; n < LANES && l < n; l++)
+        four |= (uint32_t)p[l] << 8 * l;
+    uint32x4_t visible = vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four)))));
     return vbslq_f32(vtstq_u32(visible, visible), x, y);
 }
 
@@ -265,6 +259,41 @@ static inline void store_integers(int8_t *p, vec x, ptrdiff_t n) {
     int16x4_t words = vmovn_s32(vcvtnq_s32_f32(x));
     int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
     memcpy(p, &bytes, (size_t)(n >= LANES ? LANES : n));
+}
+
+static inline void store_bytes(uint8_t *p, vec x) {
+    int32x4_t wide = vsubq_s32(vcvtnq_s32_f32(x), vdupq_n_s32(BYTE_OFFSET));
+    int16x4_t words = vqmovn_s32(wide);
+    int8x8_t bytes = vqmovn_s16(vcombine_s16(words, words));
+    vst1_lane_u32((uint32_t *)(void *)p, vreinterpret_u32_s8(bytes), 0);
+}
+
+static inline ints load_ints(const void *p) {
+    return vld1q_s32(p);
+}
+
+static inline void store_ints(void *p, ints x) {
+    vst1q_s32(p, x);
+}
+
+static inline ints broadcast_int(int32_t x) {
+    return vdupq_n_s32(x);
+}
+
+static inline ints add_ints(ints a, ints b) {
+    return vaddq_s32(a, b);
+}
+
+static inline ints subtract_ints(ints a, ints b) {
+    return vsubq_s32(a, b);
+}
+
+static inline ints multiply_ints(ints a, ints b) {
+    return vmulq_s32(a, b);
+}
+
+static inline vec floats_of(ints x) {
+    return vcvtq_f32_s32(x);
 }
 
 #endif

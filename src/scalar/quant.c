@@ -1,14 +1,7 @@
 /* Rows to 8-bit integers and panels of them to f32. */
 #include "vec.h"
 
-/* To nearest even, |x| <= 127: beyond 2^23 floats are whole numbers, and the sum is rounded there.
- */
-static int8_t round_to_integer(float x) {
-    volatile float above = x + 0x1.8p23f;
-    return (int8_t)(above - 0x1.8p23f);
-}
-
-float TIER(headwise_scale_row_i8)(const float *x, ptrdiff_t n) {
+static float scale_of_row(const float *x, ptrdiff_t n) {
     float largest = 0.0f;
     for (ptrdiff_t j = 0; j < n; j++) {
         float magnitude = fabsf(x[j]);
@@ -19,19 +12,18 @@ float TIER(headwise_scale_row_i8)(const float *x, ptrdiff_t n) {
     return headwise_scale_i8(largest);
 }
 
-void TIER(headwise_quantize_row_i8)(int8_t *restrict q, const float *restrict x, float scale,
-                                    ptrdiff_t n) {
+static void quantize_row(int8_t *restrict q, const float *restrict x, float scale, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j++)
-        q[j] = isnan(scale) ? 0 : round_to_integer(x[j] / scale);
+        q[j] = isnan(scale) ? 0 : (int8_t)nearest_integer(x[j] / scale);
 }
 
 void TIER(headwise_quantize_i8)(int8_t *restrict q, float *restrict scales, const float *restrict x,
                                 ptrdiff_t n) {
     for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
         ptrdiff_t count = n - first < HEADWISE_SCALE_GROUP ? n - first : HEADWISE_SCALE_GROUP;
-        float scale = TIER(headwise_scale_row_i8)(x + first, count);
+        float scale = scale_of_row(x + first, count);
         scales[first / HEADWISE_SCALE_GROUP] = scale;
-        TIER(headwise_quantize_row_i8)(q + first, x + first, scale, count);
+        quantize_row(q + first, x + first, scale, count);
     }
 }
 

@@ -11,15 +11,14 @@ static inline float scale_of(vec magnitude) {
     return is_finite(magnitude) ? headwise_scale_i8(largest) : NAN;
 }
 
-float TIER(headwise_scale_row_i8)(const float *x, ptrdiff_t n) {
+static float scale_of_row(const float *x, ptrdiff_t n) {
     vec magnitude = broadcast(0.0f);
     for (ptrdiff_t j = 0; j < n; j += LANES)
         magnitude = select_magnitude(load_first(x + j, n - j), magnitude);
     return scale_of(magnitude);
 }
 
-void TIER(headwise_quantize_row_i8)(int8_t *restrict q, const float *restrict x, float scale,
-                                    ptrdiff_t n) {
+static void quantize_row(int8_t *restrict q, const float *restrict x, float scale, ptrdiff_t n) {
     for (ptrdiff_t j = 0; j < n; j += LANES) {
         vec part = divide(load_first(x + j, n - j), broadcast(scale));
         store_integers(q + j, select_nan(part, broadcast(0.0f), part), n - j);
@@ -30,9 +29,9 @@ void TIER(headwise_quantize_i8)(int8_t *restrict q, float *restrict scales, cons
                                 ptrdiff_t n) {
     for (ptrdiff_t first = 0; first < n; first += HEADWISE_SCALE_GROUP) {
         ptrdiff_t count = n - first < HEADWISE_SCALE_GROUP ? n - first : HEADWISE_SCALE_GROUP;
-        float scale = TIER(headwise_scale_row_i8)(x + first, count);
+        float scale = scale_of_row(x + first, count);
         scales[first / HEADWISE_SCALE_GROUP] = scale;
-        TIER(headwise_quantize_row_i8)(q + first, x + first, scale, count);
+        quantize_row(q + first, x + first, scale, count);
     }
 }
 

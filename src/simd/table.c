@@ -66,8 +66,8 @@ const struct headwise_kernels TIER(headwise_kernels) = {
                [HEADWISE_F16] = TIER(headwise_narrow_f16),
                [HEADWISE_BF16] = TIER(headwise_narrow_bf16)},
     .quantize_i8 = TIER(headwise_quantize_i8),
-    .scale_row_i8 = TIER(headwise_scale_row_i8),
-    .quantize_row_i8 = TIER(headwise_quantize_row_i8),
+    .measure_rows = TIER(headwise_measure_rows),
+    .round_rows = TIER(headwise_round_rows),
     .widen_keys_i8 = TIER(headwise_widen_keys_i8),
     .widen_values_i8 = TIER(headwise_widen_values_i8),
 };

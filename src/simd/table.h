@@ -37,8 +37,8 @@ headwise_widen_fn TIER(headwise_widen_f32), TIER(headwise_widen_f16), TIER(headw
     TIER(headwise_widen_i8);
 headwise_narrow_fn TIER(headwise_narrow_f32), TIER(headwise_narrow_f16), TIER(headwise_narrow_bf16);
 headwise_quantize_i8_fn TIER(headwise_quantize_i8);
-headwise_scale_row_i8_fn TIER(headwise_scale_row_i8);
-headwise_quantize_row_i8_fn TIER(headwise_quantize_row_i8);
+headwise_measure_rows_fn TIER(headwise_measure_rows);
+headwise_round_rows_fn TIER(headwise_round_rows);
 headwise_widen_keys_i8_fn TIER(headwise_widen_keys_i8);
 headwise_widen_values_i8_fn TIER(headwise_widen_values_i8);
 

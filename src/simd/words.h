@@ -37,7 +37,12 @@
  *                          turns the largest finite values into infinity
  *   load_integers(p)       LANES integers as floats
  *   store_integers(p, x, n)   the first n of LANES floats within [-127, 127], rounded to nearest
- *                          even */
+ *                          even
+ *   ints, BYTE_OFFSET      LANES integers of 32 bits, which wrap around; what is taken from a
+ *                          rounded component for its byte
+ *   store_bytes(p, x)      LANES floats, rounded to nearest even, held from 0 to 255, less
+ *                          BYTE_OFFSET
+ *   load_ints, store_ints, broadcast_int, add_ints, subtract_ints, multiply_ints, floats_of */
 #ifndef HEADWISE_WORDS_H
 #define HEADWISE_WORDS_H
 
@@ -56,6 +61,13 @@
 
 /* Of functions that are inlined once for each constant they are called with. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* To nearest even, |x| at most 2^22: beyond 2^23 floats are whole numbers, and the sum is rounded
+ * there. */
+static inline float nearest_integer(float x) {
+    volatile float above = x + 0x1.8p23f;
+    return above - 0x1.8p23f;
+}
 
 /* What is subtracted from a score: a row that sees no key must not compute inf - inf. */
 static inline float base_of(float max) {

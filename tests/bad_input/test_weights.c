@@ -111,7 +111,7 @@ static void dynamic_f16(struct scene *scene) {
 static void dynamic_of_many_inputs(struct scene *scene) {
     use_f32(scene, HEADWISE_I8);
     scene->config.dynamic_int8 = true;
-    scene->config.d_model = 131073;
+    scene->config.d_model = 65537;
     scene->config.n_heads = scene->config.head_dim = 1;
 }
 
@@ -146,7 +146,7 @@ static const struct {
      "mha: scales_q[1] is inf, expected a positive finite number"},
     {"dynamic f16", dynamic_f16, "mha: dynamic_int8 is set, but packed_dtype is f16, expected i8"},
     {"dynamic of many inputs", dynamic_of_many_inputs,
-     "mha: dynamic_int8 is set, but a matrix has 131073 inputs, expected at most 131072"},
+     "mha: dynamic_int8 is set, but a matrix has 65537 inputs, expected at most 65536"},
     {"nan scale", nan_scale, "mha: scales_v[0] is nan, expected a positive finite number"},
 };
 

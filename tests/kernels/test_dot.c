@@ -1,69 +1,168 @@
-/* Sums of products of bytes, on processors that have them: exact, whatever the bytes. */
+/* Sums of products of bytes by every way that this processor has: exact, whatever the bytes. */
+#include <math.h>
 #include <string.h>
 
+#include "compare.h"
 #include "guard.h"
 #include "rng.h"
 #include "runner.h"
 #include "tier.h"
 
-static int8_t random_byte(struct test_rng *rng) {
+/* Bytes that reach the extremes often; with a sign in the neon tier, whose zero is -128. */
+static int random_byte(struct test_rng *rng, int lowest) {
     int64_t kind = test_rng_below(rng, 4);
-    return (int8_t)(kind == 0 ? -128 : kind == 1 ? 127 : test_rng_below(rng, 256) - 128);
+    return lowest + (int)(kind == 0 ? 0 : kind == 1 ? 255 : test_rng_below(rng, 256));
 }
 
-/* m x n sums of k products, the second call going on where the first ended. */
-static void check_dot(const struct headwise_dot *dot, struct test_rng *rng, ptrdiff_t m, int n,
-                      ptrdiff_t k) {
-    ptrdiff_t n_quads = (k + 3) / 4, a_stride = 4 * n_quads + 3, c_stride = n + 2;
-    int8_t *b = guard_alloc((size_t)(k * n), 0), *quads = guard_alloc((size_t)(4 * n_quads * n), 0);
-    uint8_t *a = guard_alloc((size_t)((m - 1) * a_stride + 4 * n_quads), 0);
-    float *c = guard_alloc((size_t)((m - 1) * c_stride + n) * sizeof(float), 0);
-    for (ptrdiff_t i = 0; i < k * n; i++)
-        b[i] = random_byte(rng);
+static int lowest_byte(enum headwise_isa isa) {
+    return isa == HEADWISE_ISA_NEON ? -128 : 0;
+}
+
+/* A product of m rows and n columns of k inputs. */
+struct product {
+    ptrdiff_t m, k, stride, y_stride;
+    int n, together, lowest;
+    int8_t *panel;
+    uint8_t *bytes;
+    int32_t *sums;
+    float *scales, *bias, *y;
+    struct headwise_rounding *roundings;
+};
+
+static int weight_of(const struct product *p, ptrdiff_t t, int j) {
+    return p->panel[(t / p->together * p->n + j) * p->together + t % p->together];
+}
+
+static int byte_of(const struct product *p, ptrdiff_t i, ptrdiff_t t) {
+    uint8_t byte = p->bytes[i * p->stride + t];
+    return p->lowest < 0 ? (int8_t)byte : byte;
+}
+
+static struct product make_product(enum headwise_isa isa, const struct headwise_dot *dot,
+                                   struct test_rng *rng, ptrdiff_t m, int n, ptrdiff_t k) {
+    ptrdiff_t depth = (k + dot->together - 1) / dot->together * dot->together;
+    ptrdiff_t stride = (k + HEADWISE_DOT_STEP - 1) / HEADWISE_DOT_STEP * HEADWISE_DOT_STEP + 3;
+    struct product p = {.m = m, .k = k, .stride = stride, .y_stride = n + 2, .n = n};
+    p.together = dot->together;
+    p.lowest = lowest_byte(isa);
+    p.panel = guard_alloc((size_t)(depth * n), 0);
+    p.bytes = guard_alloc((size_t)((m - 1) * stride + stride - 3), 0);
+    p.sums = guard_alloc((size_t)n * sizeof(int32_t), 0);
+    p.roundings = guard_alloc((size_t)m * sizeof *p.roundings, 0);
+    p.scales = guard_floats((size_t)n);
+    p.bias = guard_floats((size_t)n);
+    p.y = guard_floats((size_t)((m - 1) * p.y_stride + n));
+    memset(p.panel, 0, (size_t)(depth * n));
+    for (ptrdiff_t t = 0; t < k; t++)
+        for (int j = 0; j < n; j++)
+            p.panel[(t / p.together * n + j) * p.together + t % p.together] =
+                (int8_t)random_byte(rng, -128);
+    for (ptrdiff_t i = 0; i < (m - 1) * stride + stride - 3; i++) /* beyond k anything may stand */
+        p.bytes[i] = (uint8_t)random_byte(rng, 0);
+    for (int j = 0; j < n; j++)
+        for (ptrdiff_t t = p.sums[j] = 0; t < k; t++)
+            p.sums[j] += weight_of(&p, t, j);
     for (ptrdiff_t i = 0; i < m; i++)
-        for (ptrdiff_t t = 0; t < 4 * n_quads; t++) /* beyond k anything may stand */
-            a[i * a_stride + t] = (uint8_t)(random_byte(rng) + dot->offset);
-    dot->interleave(quads, b, n, k);
-    dot->dot(c, c_stride, a, a_stride, quads, m, n, n_quads, false);
-    dot->dot(c, c_stride, a, a_stride, quads, m, n, n_quads, true);
-    for (ptrdiff_t i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            int64_t want = 0;
+        p.roundings[i] = (struct headwise_rounding){ldexpf(1, (int)test_rng_below(rng, 9) - 4), 0,
+                                                    0, random_byte(rng, p.lowest)};
+    test_rng_fill(rng, p.scales, (size_t)n, 1);
+    test_rng_fill(rng, p.bias, (size_t)n, 1);
+    return p;
+}
+
+/* The sum over inputs from first to end - 1 of (byte - zero) w. */
+static int64_t sum_of(const struct product *p, ptrdiff_t i, int j) {
+    int64_t sum = 0;
+    for (ptrdiff_t t = 0; t < p->k; t++)
+        sum += (int64_t)(byte_of(p, i, t) - p->roundings[i].zero_byte) * weight_of(p, t, j);
+    return sum;
+}
+
+/* What is in y, against factor times the sums, or those scaled. */
+static void expect_sums(const struct product *p, const char *name, int64_t factor, bool scaled) {
+    for (ptrdiff_t i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            const float *y = p->y + i * p->y_stride + j;
+            int64_t want = factor * sum_of(p, i, j);
             int32_t got;
-            for (ptrdiff_t t = 0; t < k; t++)
-                want += (int64_t)(int8_t)(a[i * a_stride + t] - dot->offset) * b[t * n + j];
-            memcpy(&got, c + i * c_stride + j, sizeof got);
-            if (got != 2 * want)
-                fail_msg("m %td n %d k %td, element %td %d: %d, expected %lld", m, n, k, i, j, got,
-                         (long long)(2 * want));
+            memcpy(&got, y, sizeof got);
+            if (!scaled && got != want)
+                fail_msg("%s, m %td n %d k %td, element %td %d: %d, expected %lld", name, p->m,
+                         p->n, p->k, i, j, got, (long long)want);
+            /* the product with a power of two is exact, so that only the addition rounds */
+            float product = (float)want * p->scales[j] * p->roundings[i].scale;
+            float end = product + p->bias[j];
+            if (scaled)
+                compare_same_bits(y, &end, 1, "%s, m %td n %d k %td, element %td %d", name, p->m,
+                                  p->n, p->k, i, j);
         }
+}
+
+static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, struct test_rng *rng,
+                      ptrdiff_t m, int n, ptrdiff_t k) {
+    struct product p = make_product(isa, dot, rng, m, n, k);
+    const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m};
+    struct headwise_dot_columns columns = {p.panel, n, k, p.sums, NULL, NULL};
+    dot->multiply(p.y, p.y_stride, &rows, &columns, false);
+    expect_sums(&p, dot->name, 1, false);
+    dot->multiply(p.y, p.y_stride, &rows, &columns, true);
+    expect_sums(&p, dot->name, 2, false);
+    columns.scales = p.scales;
+    columns.bias = p.bias;
+    dot->multiply(p.y, p.y_stride, &rows, &columns, true);
+    expect_sums(&p, dot->name, 3, true);
+    memset(p.bias, 0, (size_t)n * sizeof(float));
+    columns.bias = NULL;
+    dot->multiply(p.y, p.y_stride, &rows, &columns, false);
+    expect_sums(&p, dot->name, 1, true);
     guard_check();
 }
 
 static void sums_are_exact(enum headwise_isa isa) {
-    static const ptrdiff_t ks[] = {1, 3, 4, 5, 16, 17, 63, 256, 1024};
+    static const ptrdiff_t ks[] = {1, 3, 4, 5, 16, 17, 63, 64, 65, 200, 1024};
+    static const ptrdiff_t ms[] = {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 16, 17, 31, 32, 33, 49, 70};
     const struct headwise_kernels *kernels = tier_kernels(isa);
-    const struct headwise_dot *dot = headwise_dot_get(isa);
-    const ptrdiff_t ms[] = {
-        1, 2, 3, kernels->mr - 1, kernels->mr, kernels->mr + 1, 2 * kernels->mr + 3};
+    const struct headwise_dot *dot;
     struct test_rng rng = test_rng_make(961);
-    if (isa == HEADWISE_ISA_SCALAR || isa == HEADWISE_ISA_AVX2) { /* nothing is built for them */
-        assert_null(dot);
-        return;
-    }
-    if (dot == NULL) {
-        test_skip("this processor does not multiply bytes");
-        return;
-    }
-    for (size_t ik = 0; ik < TEST_COUNT(ks); ik++)
-        for (size_t im = 0; im < TEST_COUNT(ms); im++)
-            for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min) {
-                check_dot(dot, &rng, ms[im], n, ks[ik]);
-                guard_release();
+    assert_non_null(headwise_dot_get(isa, 0));
+    for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
+        for (size_t ik = 0; ik < TEST_COUNT(ks); ik++)
+            for (size_t im = 0; im < TEST_COUNT(ms); im++)
+                for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min) {
+                    check_dot(isa, dot, &rng, ms[im], n, ks[ik]);
+                    guard_release();
+                }
+}
+
+/* The most inputs, all of the largest product: 255 from the zero, weights of -128, and of 127. */
+static void the_largest_sums_fit(enum headwise_isa isa) {
+    enum { K = HEADWISE_DOT_INPUTS };
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    const struct headwise_dot *dot;
+    int lowest = lowest_byte(isa), n = kernels->nr_min;
+    struct test_rng rng = test_rng_make(962);
+    for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
+        for (ptrdiff_t m = 1; m <= 18; m += 17) {
+            struct product p = make_product(isa, dot, &rng, m, n, K);
+            const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m};
+            const struct headwise_dot_columns columns = {p.panel, n, K, p.sums, NULL, NULL};
+            for (ptrdiff_t i = 0; i < m; i++) {
+                p.roundings[i].zero_byte = i % 2 == 0 ? lowest : lowest + 255;
+                memset(p.bytes + i * p.stride, i % 2 == 0 ? lowest + 255 : lowest, K);
             }
+            for (int j = 0; j < n; j++)
+                p.sums[j] = K * (j % 2 == 0 ? -128 : 127);
+            for (ptrdiff_t t = 0; t < K; t++)
+                for (int j = 0; j < n; j++)
+                    p.panel[(t / p.together * n + j) * p.together + t % p.together] =
+                        j % 2 == 0 ? -128 : 127;
+            dot->multiply(p.y, p.y_stride, &rows, &columns, false);
+            expect_sums(&p, dot->name, 1, false);
+            guard_reset();
+        }
 }
 
 int main(void) {
-    const struct test_case cases[] = {TEST_CASE(sums_are_exact)};
+    const struct test_case cases[] = {TEST_CASE(sums_are_exact), TEST_CASE(the_largest_sums_fit)};
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

@@ -9,6 +9,7 @@
 #include "compare.h"
 #include "dense.h"
 #include "guard.h"
+#include "rounded.h"
 #include "rows.h"
 #include "runner.h"
 
@@ -46,18 +47,15 @@ static void expect_product(const struct dense_matrix *w, const float *x, const f
 }
 
 /* Rows that are rounded: integers, exactly. */
-static void expect_rounded_product(const struct dense_matrix *w, const float *x, const float *y) {
-    float largest = 0;
-    for (int64_t t = 0; t < w->k; t++)
-        largest = fmaxf(largest, fabsf(x[t]));
-    float scale = largest / 127.0f < 0x1p-126f ? 0x1p-126f : largest / 127.0f;
+static void expect_rounded_product(enum headwise_isa isa, const struct dense_matrix *w,
+                                   const float *x, const float *y) {
+    const struct rounded_row row = rounded_make(isa, x, w->k);
     for (int64_t j = 0; j < w->n; j++) {
         int64_t sum = 0;
         for (int64_t t = 0; t < w->k; t++)
-            sum += (int64_t)nearbyintf(x[t] / scale) * (int64_t)dense_kept(w, t, j);
-        float product = (float)sum * (scale * w->scales[j]);
-        compare_expect((double)y[j], (double)(product + w->bias[j]), 0, "k %d, y[%d]", (int)w->k,
-                       (int)j);
+            sum += rounded_integer(&row, x[t]) * (int64_t)dense_kept(w, t, j);
+        float want = rounded_output(&row, sum, w->scales[j], w->bias[j]);
+        compare_expect((double)y[j], (double)want, 0, "k %d, y[%d]", (int)w->k, (int)j);
     }
 }
 
@@ -75,7 +73,7 @@ static void products(enum headwise_isa isa) {
             dense_run(context, linear, &call);
             for (int64_t r = 0; r < m; r++) {
                 if (kind == DENSE_DYNAMIC)
-                    expect_rounded_product(&w, x + r * (k + GAP), y + r * (n + GAP));
+                    expect_rounded_product(isa, &w, x + r * (k + GAP), y + r * (n + GAP));
                 else
                     expect_product(&w, x + r * (k + GAP), y + r * (n + GAP));
                 if (r + 1 < m)

@@ -25,10 +25,20 @@ static double weight(const struct headwise_mha_config *c, const void *w, int64_t
     return half_load(c->weight_dtype, w, at);
 }
 
-/* How far rounding to integers may move a component of a row, where the row's largest magnitude is
- * that: half the scale, which is a rounded quotient, as the component over it is. */
-static double half_step(double largest) {
-    return fabs(largest) / 254 * (1 + 0x1p-20) + BOUND_NORMAL;
+/* How far rounding to bytes may move a component of a row that reaches from low to high: half a
+ * step and 2^-12 of one (kernels/dot.h), 2^-11 with the roundings of the scale itself; a step is a
+ * normal number. */
+struct range {
+    double low, high;
+};
+
+static void stretch(struct range *range, double value, double bound) {
+    range->low = fmin(range->low, value - bound);
+    range->high = fmax(range->high, value + bound);
+}
+
+static double half_step(const struct range *range) {
+    return (range->high - range->low) / 255 * (0.5 + 0x1p-11) + BOUND_NORMAL;
 }
 
 /* Rows of x times a matrix: one rounding a term, one for I8's scale, one for the bias. Result
@@ -42,10 +52,12 @@ static struct field project(const struct headwise_mha_config *c, const struct he
     struct field f = make_field(batch * heads * (n_past + rows) * dim);
     double *half_steps = guard_plain((size_t)(batch * rows), sizeof(double));
     int64_t at = 0;
-    for (int64_t i = 0; c->dynamic_int8 && i < batch * rows; i++)
+    for (int64_t i = 0; c->dynamic_int8 && i < batch * rows; i++) {
+        struct range range = {0, 0};
         for (int64_t t = 0; t < n_in; t++)
-            half_steps[i] =
-                fmax(half_steps[i], half_step(oracle_load(x, i / rows, 0, i % rows, t)));
+            stretch(&range, oracle_load(x, i / rows, 0, i % rows, t), 0);
+        half_steps[i] = half_step(&range);
+    }
     for (int64_t b = 0; b < batch; b++)
         for (int64_t h = 0; h < heads; h++)
             for (int64_t r = 0; r < n_past + rows; r++)
@@ -102,12 +114,14 @@ static void project_out(const struct headwise_mha_config *c, struct oracle_resul
     for (int64_t b = 0; b < r->batch; b++)
         for (int64_t i = 0; i < r->queries; i++)
             for (int64_t e = 0; e < r->out_dim; e++) {
-                double total = 0, all_magnitude = 0, all_carried = 0, step = 0;
+                double total = 0, all_magnitude = 0, all_carried = 0;
+                struct range range = {0, 0};
                 for (int64_t h = 0; c->dynamic_int8 && h < r->heads; h++)
                     for (int64_t d = 0; d < r->value_dim; d++) {
                         int64_t o = ((b * r->heads + h) * r->queries + i) * r->value_dim + d;
-                        step = fmax(step, half_step(fabs(r->y[o]) + r->y_bound[o]));
+                        stretch(&range, r->y[o], r->y_bound[o]);
                     }
+                double step = c->dynamic_int8 ? half_step(&range) : 0;
                 for (int64_t h = 0; h < r->heads; h++) {
                     int64_t row = (b * r->heads + h) * r->queries + i;
                     double sum = 0, magnitude = 0, carried = 0;

@@ -21,18 +21,20 @@ static double weight(const struct layer_input *layer, int64_t input, int64_t out
                                                         : output * n_inputs + input];
 }
 
-/* What rounding to integers may add to each input of the row: half a step, largest / 127. */
+/* What rounding to bytes may add to each input of the row: half a step, which is 1/255 of where the
+ * row reaches. */
 static double rounding(const struct row *row) {
     const struct headwise_mha_config *config = &row->layer->config;
-    double largest = 0;
+    double low = 0, high = 0;
     for (int64_t h = 0; config->dynamic_int8 && h < config->n_heads; h++) {
         int64_t at = (row->b * config->n_heads + h) * row->layer->n_queries + row->i;
         for (int64_t t = 0; t < config->value_dim; t++) {
-            double size = fabs(row->head_outputs[at * config->value_dim + t]);
-            largest = size > largest ? size : largest;
+            double value = row->head_outputs[at * config->value_dim + t];
+            low = fmin(low, value);
+            high = fmax(high, value);
         }
     }
-    return largest / 254;
+    return (high - low) / 510;
 }
 
 /* The sum of a column's contributions, and of the sizes of its products. */

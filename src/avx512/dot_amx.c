@@ -1,0 +1,108 @@
+/* Sums of products of bytes by AMX: tiles of 16 rows, 16 columns and 64 inputs, up to 2 x 2 of them
+ * at a time. Tiles 0 to 3 hold sums, 4 and 5 rows, 6 and 7 columns. */
+#include "kernels/amx.h"
+#include "simd/dot_end.h"
+
+enum { TILE_ROWS_AMX = 16, TILE_INPUTS = 64, BLOCK_ROWS = 32 };
+
+/* What LDTILECFG reads. */
+struct tile_config {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+/* lower rows in tiles of the first sums, upper in those of the second. */
+static void configure(ptrdiff_t lower, ptrdiff_t upper) {
+    struct tile_config config = {.palette = 1};
+    for (int tile = 0; tile < 8; tile++) {
+        bool holds_upper = tile == 2 || tile == 3 || tile == 5;
+        ptrdiff_t rows = tile >= 6 ? TILE_ROWS_AMX : holds_upper ? upper : lower;
+        config.rows[tile] = (uint8_t)rows;
+        config.row_bytes[tile] = rows ? TILE_INPUTS : 0;
+    }
+    _tile_loadconfig(&config);
+}
+
+/* 64 inputs of a block of `heights` times `widths` tiles. */
+DOT_TILE add_inputs(const uint8_t *bytes, ptrdiff_t stride, const int8_t *quads, int heights,
+                    int widths) {
+    ptrdiff_t quads_stride = widths * TILE_INPUTS;
+    _tile_loadd(6, quads, quads_stride);
+    _tile_loadd(4, bytes, stride);
+    _tile_dpbusd(0, 4, 6);
+    if (widths == 2) {
+        _tile_loadd(7, quads + TILE_INPUTS, quads_stride);
+        _tile_dpbusd(1, 4, 7);
+    }
+    if (heights == 2) {
+        _tile_loadd(5, bytes + TILE_ROWS_AMX * stride, stride);
+        _tile_dpbusd(2, 5, 6);
+        if (widths == 2)
+            _tile_dpbusd(3, 5, 7);
+    }
+}
+
+/* The inputs that do not fill a tile, as one: beyond them weights are zeros. */
+struct rest {
+    ptrdiff_t k;
+    int8_t quads[NR * TILE_INPUTS];
+};
+
+/* m rows from row `first` on, at most BLOCK_ROWS: sums, then what becomes of them. */
+DOT_TILE multiply_block(const struct dot *d, const struct rest *rest, ptrdiff_t first, ptrdiff_t m,
+                        int heights, int widths) {
+    int32_t sums[BLOCK_ROWS * NR] __attribute__((aligned(64)));
+    const uint8_t *bytes = d->rows->bytes + first * d->rows->stride;
+    ptrdiff_t stride = d->rows->stride, full = d->columns->k - rest->k;
+    ptrdiff_t sums_stride = widths * TILE_INPUTS;
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (ptrdiff_t t = 0; t < full; t += TILE_INPUTS)
+        add_inputs(bytes + t, stride, d->columns->panel + t * widths * LANES, heights, widths);
+    if (rest->k > 0)
+        add_inputs(bytes + full, stride, rest->quads, heights, widths);
+    _tile_stored(0, sums, sums_stride);
+    if (widths == 2)
+        _tile_stored(1, sums + LANES, sums_stride);
+    if (heights == 2)
+        _tile_stored(2, sums + TILE_ROWS_AMX * widths * LANES, sums_stride);
+    if (heights == 2 && widths == 2)
+        _tile_stored(3, sums + TILE_ROWS_AMX * widths * LANES + LANES, sums_stride);
+    for (ptrdiff_t i = 0; i < m; i++) {
+        for (int v = 0; v < widths; v++)
+            dot_end(d, first + i, v * LANES, load_ints(sums + (i * widths + v) * LANES));
+    }
+}
+
+DOT_TILE multiply_rows(const struct dot *d, const struct rest *rest, int widths) {
+    ptrdiff_t m = d->rows->m, i = 0;
+    if (m >= BLOCK_ROWS)
+        configure(TILE_ROWS_AMX, TILE_ROWS_AMX);
+    for (; m - i >= BLOCK_ROWS; i += BLOCK_ROWS)
+        multiply_block(d, rest, i, BLOCK_ROWS, 2, widths);
+    if (m - i > TILE_ROWS_AMX) {
+        configure(TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
+        multiply_block(d, rest, i, m - i, 2, widths);
+    } else if (m - i > 0) {
+        configure(m - i, m - i);
+        multiply_block(d, rest, i, m - i, 1, widths);
+    }
+    _tile_release();
+}
+
+void headwise_multiply_amx(float *restrict y, ptrdiff_t y_stride,
+                           const struct headwise_dot_rows *rows,
+                           const struct headwise_dot_columns *columns, bool resume) {
+    const struct dot d = {y, y_stride, rows, columns, resume, 0};
+    struct rest rest = {.k = columns->k % TILE_INPUTS};
+    ptrdiff_t full = columns->k - rest.k, quads = (rest.k + 3) / 4 * 4 * columns->n;
+    memset(rest.quads, 0, sizeof rest.quads);
+    memcpy(rest.quads, columns->panel + full * columns->n, (size_t)quads);
+    if (columns->n == NR)
+        multiply_rows(&d, &rest, 2);
+    else
+        multiply_rows(&d, &rest, 1);
+}

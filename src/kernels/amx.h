@@ -1,0 +1,15 @@
+/* Products of bytes by AMX, which the operating system gives a process that asks. */
+#ifndef HEADWISE_AMX_H
+#define HEADWISE_AMX_H
+
+#include "kernels/dot.h"
+
+/* As headwise_dot_vnni, with the same bits. The first product of several rows asks Linux for the
+ * tiles' registers, for the whole process, and compares small products with exact sums; where
+ * either fails, this is headwise_dot_vnni for good. */
+extern const struct headwise_dot headwise_dot_amx;
+
+/* The kernel itself: needs the permission. */
+headwise_dot_fn headwise_multiply_amx;
+
+#endif
