@@ -211,6 +211,10 @@ headwise_checkpoint_write_pruned(headwise_checkpoint *model, const char *folder,
 /* The path of the file, or of the index, that the model was opened from: for messages. */
 HEADWISE_API const char *headwise_checkpoint_path(const headwise_checkpoint *model);
 
+/* Gives back the memory of the files as far as they were read; they stay open, and are read again
+ * when they are needed. Of no effect with read_files. NULL is allowed. */
+HEADWISE_API void headwise_checkpoint_release(headwise_checkpoint *model);
+
 /* Names of all tensors, index 0, 1, ... in no order that means anything; NULL beyond the last. Also
  * of those that cannot be used. They are what headwise_checkpoint_tensor() takes. */
 HEADWISE_API const char *headwise_checkpoint_tensor_name(const headwise_checkpoint *model,

@@ -7,6 +7,13 @@ const char *headwise_checkpoint_path(const headwise_checkpoint *checkpoint) {
     return headwise_io_files_path(&checkpoint->files, NULL);
 }
 
+void headwise_checkpoint_release(headwise_checkpoint *checkpoint) {
+    for (size_t i = 0; checkpoint && i < checkpoint->files.n_files; i++) {
+        const struct headwise_io_map *map = &checkpoint->files.files[i]->map;
+        headwise_io_map_release(map, map->bytes, map->bytes + map->size_bytes);
+    }
+}
+
 const char *headwise_checkpoint_tensor_name(const headwise_checkpoint *checkpoint, size_t index) {
     size_t n = headwise_io_files_count(&checkpoint->files);
     for (size_t i = 0; i < n; i++) {

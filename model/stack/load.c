@@ -109,6 +109,7 @@ static enum headwise_status load_text(headwise_transformer *network,
     enum headwise_status status = headwise_table_load(&network->words, loader, name);
     double scale = form->scale > 0 ? form->scale : 1;
     double residual = description->residual_scale > 0 ? description->residual_scale : 1;
+    headwise_checkpoint_release(loader->checkpoint);
     network->word_factor = (float)(scale / residual);
     network->d_embedding = network->words.width;
     info->n_ids = network->words.n_rows;
@@ -160,6 +161,7 @@ static enum headwise_status load_blocks(headwise_transformer *network,
             info->most_heads = network->n_heads[i];
         network->has_attention_in = network->has_attention_in || blocks[i].attention_in;
         info->weight_bytes += headwise_block_bytes(&blocks[i]);
+        headwise_checkpoint_release(loader->checkpoint);
     }
     if (!status)
         info->is_causal =

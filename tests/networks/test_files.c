@@ -109,6 +109,24 @@ static void tensors(enum headwise_isa isa) {
     headwise_context_destroy(context);
 }
 
+/* What was given back is read again. */
+static void released_files(enum headwise_isa isa) {
+    static const char name[] = "bert.embeddings.word_embeddings.weight";
+    static const int64_t shape[2] = {SMALL_IDS, 48};
+    const char *folder = small_network_make(SMALL_BERT);
+    headwise_checkpoint *checkpoint = NULL;
+    float before[SMALL_IDS * 48], after[SMALL_IDS * 48] = {0};
+    (void)isa;
+    assert_int_equal(headwise_checkpoint_open(&checkpoint, folder, NULL), HEADWISE_OK);
+    assert_int_equal(headwise_checkpoint_read_f32(before, checkpoint, name, 2, shape), HEADWISE_OK);
+    headwise_checkpoint_release(checkpoint);
+    assert_int_equal(headwise_checkpoint_read_f32(after, checkpoint, name, 2, shape), HEADWISE_OK);
+    assert_memory_equal(before, after, sizeof before);
+    headwise_checkpoint_close(checkpoint);
+    headwise_checkpoint_release(NULL);
+    small_network_remove(folder);
+}
+
 static void options(enum headwise_isa isa) {
     const char *folder = small_network_make(SMALL_BERT);
     headwise_context *context = call_context(isa, 1);
@@ -172,6 +190,7 @@ static void memory(enum headwise_isa isa) {
 
 int main(void) {
     static const struct test_case cases[] = {TEST_CASE(settings), TEST_CASE(tensors),
-                                             TEST_CASE(options), TEST_CASE(memory)};
+                                             TEST_CASE(released_files), TEST_CASE(options),
+                                             TEST_CASE(memory)};
     return test_run_once(cases, TEST_COUNT(cases));
 }
