@@ -5,6 +5,10 @@
 
 enum { TILE_ROWS_AMX = 16, TILE_INPUTS = 64, BLOCK_ROWS = 32 };
 
+/* Inputs of a panel that all rows meet one after the other: 16 KB of it, which stay in the L1
+ * cache. */
+enum { SLICE_INPUTS = 512 };
+
 /* What LDTILECFG reads. */
 struct tile_config {
     uint8_t palette, start_row, reserved[14];
@@ -49,60 +53,108 @@ struct rest {
     int8_t quads[NR * TILE_INPUTS];
 };
 
-/* m rows from row `first` on, at most BLOCK_ROWS: sums, then what becomes of them. */
-DOT_TILE multiply_block(const struct dot *d, const struct rest *rest, ptrdiff_t first, ptrdiff_t m,
-                        int heights, int widths) {
-    int32_t sums[BLOCK_ROWS * NR] __attribute__((aligned(64)));
-    const uint8_t *bytes = d->rows->bytes + first * d->rows->stride;
-    ptrdiff_t stride = d->rows->stride, full = d->columns->k - rest->k;
-    ptrdiff_t sums_stride = widths * TILE_INPUTS;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (ptrdiff_t t = 0; t < full; t += TILE_INPUTS)
-        add_inputs(bytes + t, stride, d->columns->panel + t * widths * LANES, heights, widths);
-    if (rest->k > 0)
-        add_inputs(bytes + full, stride, rest->quads, heights, widths);
-    _tile_stored(0, sums, sums_stride);
+/* Inputs first ... end - 1, and the rest after them where it is their turn. */
+struct slice {
+    ptrdiff_t first, end;
+    const struct rest *rest; /* or NULL: sums go on in y */
+    bool resume;
+};
+
+/* Reads sums from y, or begins them. */
+DOT_TILE begin_sums(const struct dot *d, const float *y, bool resume, int heights, int widths) {
+    ptrdiff_t stride = d->y_stride * (ptrdiff_t)sizeof *y;
+    const float *upper = y + TILE_ROWS_AMX * d->y_stride;
+    if (!resume) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        return;
+    }
+    _tile_loadd(0, y, stride);
     if (widths == 2)
-        _tile_stored(1, sums + LANES, sums_stride);
+        _tile_loadd(1, y + LANES, stride);
     if (heights == 2)
-        _tile_stored(2, sums + TILE_ROWS_AMX * widths * LANES, sums_stride);
+        _tile_loadd(2, upper, stride);
     if (heights == 2 && widths == 2)
-        _tile_stored(3, sums + TILE_ROWS_AMX * widths * LANES + LANES, sums_stride);
+        _tile_loadd(3, upper + LANES, stride);
+}
+
+/* stride: numbers of 32 bits. */
+DOT_TILE store_sums(void *sums, ptrdiff_t stride, int heights, int widths) {
+    int32_t *lower = sums, *upper = lower + TILE_ROWS_AMX * stride;
+    ptrdiff_t bytes = stride * (ptrdiff_t)sizeof *lower;
+    _tile_stored(0, lower, bytes);
+    if (widths == 2)
+        _tile_stored(1, lower + LANES, bytes);
+    if (heights == 2)
+        _tile_stored(2, upper, bytes);
+    if (heights == 2 && widths == 2)
+        _tile_stored(3, upper + LANES, bytes);
+}
+
+/* A slice of m rows from row `first` on, at most BLOCK_ROWS. */
+DOT_TILE multiply_block(const struct dot *d, const struct slice *slice, ptrdiff_t first,
+                        ptrdiff_t m, int heights, int widths) {
+    int32_t sums[BLOCK_ROWS * NR] __attribute__((aligned(64)));
+    ptrdiff_t stride = d->rows->stride;
+    const uint8_t *bytes = d->rows->bytes + first * stride;
+    const int8_t *panel = d->columns->panel;
+    float *y = d->y + first * d->y_stride;
+    begin_sums(d, y, slice->resume, heights, widths);
+    for (ptrdiff_t t = slice->first; t < slice->end; t += TILE_INPUTS)
+        add_inputs(bytes + t, stride, panel + t * widths * LANES, heights, widths);
+    if (!slice->rest) {
+        store_sums(y, d->y_stride, heights, widths);
+        return;
+    }
+    if (slice->rest->k > 0)
+        add_inputs(bytes + slice->end, stride, slice->rest->quads, heights, widths);
+    store_sums(sums, widths * LANES, heights, widths);
     for (ptrdiff_t i = 0; i < m; i++) {
         for (int v = 0; v < widths; v++)
             dot_end(d, first + i, v * LANES, load_ints(sums + (i * widths + v) * LANES));
     }
 }
 
-DOT_TILE multiply_rows(const struct dot *d, const struct rest *rest, int widths) {
+DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice, int widths) {
     ptrdiff_t m = d->rows->m, i = 0;
     if (m >= BLOCK_ROWS)
         configure(TILE_ROWS_AMX, TILE_ROWS_AMX);
     for (; m - i >= BLOCK_ROWS; i += BLOCK_ROWS)
-        multiply_block(d, rest, i, BLOCK_ROWS, 2, widths);
+        multiply_block(d, slice, i, BLOCK_ROWS, 2, widths);
     if (m - i > TILE_ROWS_AMX) {
         configure(TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
-        multiply_block(d, rest, i, m - i, 2, widths);
+        multiply_block(d, slice, i, m - i, 2, widths);
     } else if (m - i > 0) {
         configure(m - i, m - i);
-        multiply_block(d, rest, i, m - i, 1, widths);
+        multiply_block(d, slice, i, m - i, 1, widths);
     }
+}
+
+DOT_TILE multiply_slices(const struct dot *d, const struct rest *rest, bool resume, int widths) {
+    ptrdiff_t full = d->columns->k - rest->k;
+    struct slice slice = {.resume = resume};
+    do {
+        slice.end = full - slice.first > SLICE_INPUTS ? slice.first + SLICE_INPUTS : full;
+        slice.rest = slice.end == full ? rest : NULL;
+        multiply_slice(d, &slice, widths);
+        slice.first = slice.end;
+        slice.resume = true;
+    } while (!slice.rest);
     _tile_release();
 }
 
 void headwise_multiply_amx(float *restrict y, ptrdiff_t y_stride,
                            const struct headwise_dot_rows *rows,
                            const struct headwise_dot_columns *columns, bool resume) {
-    const struct dot d = {y, y_stride, rows, columns, resume, 0};
+    const struct dot d = {y, y_stride, rows, columns, false, 0}; /* tiles resume */
     struct rest rest = {.k = columns->k % TILE_INPUTS};
     ptrdiff_t full = columns->k - rest.k, quads = (rest.k + 3) / 4 * 4 * columns->n;
     memset(rest.quads, 0, sizeof rest.quads);
     memcpy(rest.quads, columns->panel + full * columns->n, (size_t)quads);
     if (columns->n == NR)
-        multiply_rows(&d, &rest, 2);
+        multiply_slices(&d, &rest, resume, 2);
     else
-        multiply_rows(&d, &rest, 1);
+        multiply_slices(&d, &rest, resume, 1);
 }

@@ -68,4 +68,4 @@ static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
         headwise_dot_vnni.multiply(y, y_stride, rows, columns, resume);
 }
 
-const struct headwise_dot headwise_dot_amx = {"amx", 4, multiply_bytes};
+const struct headwise_dot headwise_dot_amx = {"amx", 4, multiply_bytes, is_usable};

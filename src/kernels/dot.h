@@ -74,6 +74,7 @@ struct headwise_dot {
     const char *name;
     int together;
     headwise_dot_fn *multiply;
+    bool (*is_usable)(void); /* or NULL: wherever the features are; else multiply does without */
 };
 
 /* Of the tiers, without such instructions. */

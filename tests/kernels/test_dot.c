@@ -118,6 +118,14 @@ static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, str
     guard_check();
 }
 
+/* One that the system refuses would be tested as another, and says so. */
+static bool is_refused(const struct headwise_dot *dot) {
+    bool refused = dot->is_usable && !dot->is_usable();
+    if (refused)
+        print_message("%s: the system refuses it\n", dot->name);
+    return refused;
+}
+
 static void sums_are_exact(enum headwise_isa isa) {
     static const ptrdiff_t ks[] = {1, 3, 4, 5, 16, 17, 63, 64, 65, 200, 1024};
     static const ptrdiff_t ms[] = {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 16, 17, 31, 32, 33, 49, 70};
@@ -126,7 +134,7 @@ static void sums_are_exact(enum headwise_isa isa) {
     struct test_rng rng = test_rng_make(961);
     assert_non_null(headwise_dot_get(isa, 0));
     for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
-        for (size_t ik = 0; ik < TEST_COUNT(ks); ik++)
+        for (size_t ik = is_refused(dot) ? TEST_COUNT(ks) : 0; ik < TEST_COUNT(ks); ik++)
             for (size_t im = 0; im < TEST_COUNT(ms); im++)
                 for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min) {
                     check_dot(isa, dot, &rng, ms[im], n, ks[ik]);
