@@ -91,7 +91,8 @@ typedef void headwise_project_fn(float *restrict c, ptrdiff_t c_stride, const fl
  *   B(t, j) = data[j * row_stride + t]
  * for plain rows of A. It turns the keys anew for every few rows, so that more than 4 are better
  * off with panels. c is written up to n rounded up to nr_min; what is there from n on has no
- * meaning. */
+ * meaning. It is worth its file: by panels alone one query over plain tensors took 1.05 to 1.33
+ * times as long (bench_attention, decode, avx512; two of ten cases 0.93). */
 
 /* Fills row panels of the table's row_panel from m rows of k elements. a_stride >= k; what lies
  * between k and a_stride stays. */
