@@ -92,8 +92,9 @@ struct headwise_mha_config {
      * (in the scalar tier a product and a sum instead of fma). A component is off by at most
      * (1/2 + 2^-12) scale, and 0 stays 0; a row that is not finite gives NaN. One row and many are
      * faster than with F32 wherever the processor multiplies bytes (AMX, AVX-512 VNNI, AVX-VNNI,
-     * NEON's dot product), many rows elsewhere too. At most 65536 inputs. Contributions are of rounded
-     * outputs, so that they sum to y; headwise_contribution_gram() takes outputs as they are. */
+     * NEON's dot product), many rows elsewhere too. At most 65536 inputs. Contributions are of
+     * rounded outputs, so that they sum to y; headwise_contribution_gram() takes outputs as they
+     * are. */
     bool dynamic_int8;
 };
 
