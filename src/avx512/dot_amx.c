@@ -80,40 +80,61 @@ DOT_TILE begin_sums(const struct dot *d, const float *y, bool resume, int height
         _tile_loadd(3, upper + LANES, stride);
 }
 
-/* stride: numbers of 32 bits. */
-DOT_TILE store_sums(void *sums, ptrdiff_t stride, int heights, int widths) {
-    int32_t *lower = sums, *upper = lower + TILE_ROWS_AMX * stride;
-    ptrdiff_t bytes = stride * (ptrdiff_t)sizeof *lower;
-    _tile_stored(0, lower, bytes);
-    if (widths == 2)
-        _tile_stored(1, lower + LANES, bytes);
-    if (heights == 2)
-        _tile_stored(2, upper, bytes);
-    if (heights == 2 && widths == 2)
-        _tile_stored(3, upper + LANES, bytes);
+/* The sums of the lower or upper rows, stride numbers of 32 bits apart. */
+DOT_TILE store_sums(int32_t *sums, ptrdiff_t stride, bool upper, int widths) {
+    ptrdiff_t bytes = stride * (ptrdiff_t)sizeof *sums;
+    if (upper) {
+        _tile_stored(2, sums, bytes);
+        if (widths == 2)
+            _tile_stored(3, sums + LANES, bytes);
+    } else {
+        _tile_stored(0, sums, bytes);
+        if (widths == 2)
+            _tile_stored(1, sums + LANES, bytes);
+    }
+}
+
+/* Ends the sums of one tile, m rows from row `first` on and column vector v: 1 KB of the stack at a
+ * time, of which callers may have 16. Inlined, each place would have its own. */
+static __attribute__((noinline)) void end_tile(const struct dot *d, ptrdiff_t first, ptrdiff_t m,
+                                               bool upper, int v) {
+    int32_t sums[TILE_ROWS_AMX * LANES] __attribute__((aligned(64)));
+    if (upper && v == 1)
+        _tile_stored(3, sums, TILE_INPUTS);
+    else if (upper)
+        _tile_stored(2, sums, TILE_INPUTS);
+    else if (v == 1)
+        _tile_stored(1, sums, TILE_INPUTS);
+    else
+        _tile_stored(0, sums, TILE_INPUTS);
+    for (ptrdiff_t i = 0; i < m; i++)
+        dot_end(d, first + i, v * LANES, load_ints(sums + i * LANES));
 }
 
 /* A slice of m rows from row `first` on, at most BLOCK_ROWS. */
 DOT_TILE multiply_block(const struct dot *d, const struct slice *slice, ptrdiff_t first,
                         ptrdiff_t m, int heights, int widths) {
-    int32_t sums[BLOCK_ROWS * NR] __attribute__((aligned(64)));
     ptrdiff_t stride = d->rows->stride;
     const uint8_t *bytes = d->rows->bytes + first * stride;
     const int8_t *panel = d->columns->panel;
     float *y = d->y + first * d->y_stride;
+    ptrdiff_t lower = heights == 2 ? TILE_ROWS_AMX : m;
     begin_sums(d, y, slice->resume, heights, widths);
     for (ptrdiff_t t = slice->first; t < slice->end; t += TILE_INPUTS)
         add_inputs(bytes + t, stride, panel + t * widths * LANES, heights, widths);
     if (!slice->rest) {
-        store_sums(y, d->y_stride, heights, widths);
+        int32_t *sums = (void *)y;
+        store_sums(sums, d->y_stride, false, widths);
+        if (heights == 2)
+            store_sums(sums + TILE_ROWS_AMX * d->y_stride, d->y_stride, true, widths);
         return;
     }
     if (slice->rest->k > 0)
         add_inputs(bytes + slice->end, stride, slice->rest->quads, heights, widths);
-    store_sums(sums, widths * LANES, heights, widths);
-    for (ptrdiff_t i = 0; i < m; i++) {
-        for (int v = 0; v < widths; v++)
-            dot_end(d, first + i, v * LANES, load_ints(sums + (i * widths + v) * LANES));
+    for (int v = 0; v < widths; v++) {
+        end_tile(d, first, lower, false, v);
+        if (heights == 2)
+            end_tile(d, first + lower, m - lower, true, v);
     }
 }
 

@@ -25,11 +25,12 @@ static bool is_sum(const uint8_t *bytes, const int8_t *panel, int j, int32_t got
     return got == sum;
 }
 
+/* Called once, by one thread: the arrays, 7 KB, would not fit the stack of a caller with 16 KB. */
 static bool is_right(void) {
-    uint8_t bytes[TEST_ROWS * TEST_STRIDE];
-    int8_t panel[TEST_INPUTS * TEST_COLUMNS];
-    float y[TEST_ROWS * TEST_COLUMNS];
-    const struct headwise_rounding roundings[TEST_ROWS] = {{0}};
+    static uint8_t bytes[TEST_ROWS * TEST_STRIDE];
+    static int8_t panel[TEST_INPUTS * TEST_COLUMNS];
+    static float y[TEST_ROWS * TEST_COLUMNS];
+    static const struct headwise_rounding roundings[TEST_ROWS];
     const struct headwise_dot_rows rows = {bytes, TEST_STRIDE, roundings, TEST_ROWS};
     const struct headwise_dot_columns columns = {panel, TEST_COLUMNS, TEST_INPUTS,
                                                  NULL,  NULL,         NULL};
@@ -48,11 +49,12 @@ static bool is_right(void) {
     return right;
 }
 
+/* While one thread asks and tests, others multiply by VNNI, which gives the same sums. */
 static bool is_usable(void) {
-    enum { UNKNOWN, USABLE, UNUSABLE };
+    enum { UNKNOWN, ASKED, USABLE, UNUSABLE };
     static _Atomic int known;
     int state = atomic_load_explicit(&known, memory_order_relaxed);
-    if (state == UNKNOWN) { /* threads that come at once find the same */
+    if (state == UNKNOWN && atomic_compare_exchange_strong(&known, &state, ASKED)) {
         state = is_permitted() && is_right() ? USABLE : UNUSABLE;
         atomic_store_explicit(&known, state, memory_order_relaxed);
     }
