@@ -9,11 +9,12 @@
 
 /* A row is easier to read in lines than in columns. */
 /* clang-format off */
-static const struct headwise_block_form bert_block = {
-    .attention_sum = "attention.output.LayerNorm", .mlp_sum = "output.LayerNorm",
-    .up = "intermediate.dense", .down = "output.dense", .up_has_bias = true,
-    .down_has_bias = true, .activation = HEADWISE_ACTIVATION_GELU,
-};
+#define BERT_BLOCK \
+    { \
+        .attention_sum = "attention.output.LayerNorm", .mlp_sum = "output.LayerNorm", \
+        .up = "intermediate.dense", .down = "output.dense", .up_has_bias = true, \
+        .down_has_bias = true, .activation = HEADWISE_ACTIVATION_GELU, \
+    }
 
 #define BERT_EMBEDDINGS                                                                            \
     .word = "embeddings.word_embeddings", .position = "embeddings.position_embeddings",            \
@@ -123,18 +124,18 @@ static enum headwise_status settle_roberta(struct headwise_description *d,
 
 static const struct headwise_family rows[] = {
     {.name = "bert", .model_types = "bert", .prefixes = "bert.|", .stem = "encoder.layer.{i}.",
-     .form = {.norm = NORM, .embeddings = {BERT_EMBEDDINGS}, .block = bert_block},
+     .form = {.norm = NORM, .embeddings = {BERT_EMBEDDINGS}, .block = BERT_BLOCK},
      HEADS(bert_heads), .passed_over = "position_ids", .settle = settle_bert},
     {.name = "roberta", .model_types = "roberta|xlm-roberta|camembert",
      .prefixes = "roberta.|", .stem = "encoder.layer.{i}.",
      .form = {.norm = {HEADWISE_NORM_LAYER, 1e-12, false, true}, .embeddings = {BERT_EMBEDDINGS},
-              .block = bert_block},
+              .block = BERT_BLOCK},
      HEADS(roberta_heads), .passed_over = "position_ids", .settle = settle_roberta},
     {.name = "electra", .model_types = "electra", .prefixes = "electra.|",
      .stem = "encoder.layer.{i}.",
      .form = {.norm = NORM,
               .embeddings = {BERT_EMBEDDINGS, .project = "embeddings_project"},
-              .block = bert_block},
+              .block = BERT_BLOCK},
      HEADS(electra_heads), .passed_over = "position_ids", .settle = settle_bert},
     {.name = "mpnet", .model_types = "mpnet", .prefixes = "mpnet.|", .stem = "encoder.layer.{i}.",
      .form = {.norm = NORM,
