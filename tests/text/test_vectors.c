@@ -126,6 +126,8 @@ static bool passes(struct run *run) {
 /* The folder's tokenizer.json; two are real models' files and lie with these. */
 static bool find_tokenizer(char *path, size_t size, const char *folder) {
     const char *vectors = getenv("HEADWISE_VECTORS"), *models = getenv("HEADWISE_MODELS");
+    if (models && models[0] == '\0')
+        models = NULL;
     snprintf(path, size, "%s/tokenizers/%s/tokenizer.json", vectors, folder);
     FILE *file = fopen(path, "r");
     if (!file && models) {
