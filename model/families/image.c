@@ -17,7 +17,7 @@ static const struct headwise_head_form vit_heads[] = {
 static const struct headwise_head_form text_heads[] = {
     {.mark = "text_projection.weight", .rows = HEADWISE_HEAD_END,
      .steps = {{.linear = "text_projection"}}, .n_steps = 1, .pooled_step = 1},
-    {.mark = "text_model.final_layer_norm.weight", .rows = HEADWISE_HEAD_END, .steps = {{.linear = NULL}},
+    {.mark = "text_model.final_layer_norm.weight", .rows = HEADWISE_HEAD_END,
      .n_steps = 1, .pooled_step = 1},
 };
 static const struct headwise_head_form image_heads[] = {
