@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "end.h"
@@ -14,13 +15,11 @@ static bool read_hex(struct token *token, const struct headwise_json_text *text)
     headwise_json_copy(hex, text);
     token->length = text->size / 2;
     token->bytes = allocate((int64_t)token->length + 1, 1);
-    for (size_t i = 0; i < token->length; i++) {
-        unsigned byte;
-        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-            return false;
-        token->bytes[i] = (char)byte;
-    }
-    return true;
+    size_t n = 0;
+    for (unsigned byte; n < token->length && sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+        token->bytes[n] = (char)byte;
+    free(hex);
+    return n == token->length;
 }
 
 /* {"id": 5, "bytes_hex": "6162", "score": -3.5} */
@@ -47,7 +46,7 @@ static void read_token(struct token *token, struct headwise_json_reader *json, i
         headwise_json_fail(json, at, "expected a token with its id, bytes_hex and score");
 }
 
-/* A file's bytes, which live as long as the program. */
+/* A file's bytes, for free(). */
 static char *read_file(size_t *size, const char *path) {
     FILE *stream = fopen(path, "rb");
     if (!stream || fseek(stream, 0, SEEK_END) != 0)
@@ -66,7 +65,7 @@ void vocabulary_load(struct vocabulary *v, const char *folder) {
     size_t size;
     int64_t n = 0;
     snprintf(path, sizeof path, "%s/vocab.json", folder);
-    const char *bytes = read_file(&size, path);
+    char *bytes = read_file(&size, path);
     v->tokens = allocate(v->n_tokens, sizeof *v->tokens);
     headwise_json_begin(&json, bytes, size);
     headwise_json_enter_array(&json);
@@ -82,6 +81,7 @@ void vocabulary_load(struct vocabulary *v, const char *folder) {
     }
     if (n != v->n_tokens)
         die("%s: has %lld tokens, expected %lld", path, (long long)n, (long long)v->n_tokens);
+    free(bytes);
 }
 
 /* The token with these bytes; of several (a byte token and a letter) the last. -1: none. */
