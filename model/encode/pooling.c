@@ -49,8 +49,10 @@ static void pool(enum headwise_pooling pooling, float *dst, const float *rows, i
     case HEADWISE_POOL_MEAN_SQRT:
         sum_rows(dst, rows, n, columns, first, false, sqrt(count));
         break;
-    default: /* weights first+1 ... n */
+    case HEADWISE_POOL_WEIGHTED_MEAN: /* weights first+1 ... n */
         sum_rows(dst, rows, n, columns, first, true, count * (double)(n + first + 1) / 2);
+        break;
+    case HEADWISE_POOLINGS:
         break;
     }
 }

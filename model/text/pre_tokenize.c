@@ -19,9 +19,17 @@ static bool is_delimiter(const struct headwise_pre_step *step, uint32_t c) {
         return headwise_text_class(c) & HEADWISE_CLASS_PUNCTUATION;
     case HEADWISE_PRE_DIGITS:
         return headwise_text_class(c) & HEADWISE_CLASS_NUMERIC;
-    default: /* DELIMITER, METASPACE */
+    case HEADWISE_PRE_DELIMITER:
+    case HEADWISE_PRE_METASPACE:
         return c == step->character;
+    case HEADWISE_PRE_BERT:
+    case HEADWISE_PRE_BYTE_LEVEL:
+    case HEADWISE_PRE_WHITESPACE:
+    case HEADWISE_PRE_SPLIT:
+    case HEADWISE_PRE_FIXED_LENGTH: /* these are not cut at characters */
+        break;
     }
+    return false;
 }
 
 static void cut_at_characters(struct cut *cut, struct headwise_split split) {
@@ -105,8 +113,13 @@ static enum headwise_status cut_split(struct cut *cut, struct headwise_split spl
     case HEADWISE_PRE_FIXED_LENGTH:
         cut_by_length(cut, split);
         break;
-    default:
+    case HEADWISE_PRE_DELIMITER:
+    case HEADWISE_PRE_METASPACE:
+    case HEADWISE_PRE_WHITESPACE_SPLIT:
+    case HEADWISE_PRE_PUNCTUATION:
+    case HEADWISE_PRE_DIGITS:
         cut_at_characters(cut, split);
+        break;
     }
     headwise_cutter_end(&cut->cutter);
     return status;
