@@ -124,7 +124,8 @@ struct headwise_embed_call {
      * texts; NULL: all 1. */
     const float *gates;
 
-    /* Tokens that run together: memory grows with it, and with the longest text. 0: 8192. */
+    /* Tokens that run together: memory grows with it, and with the longest text. 0: 256 for each
+     * thread of the context, and 512 at least. */
     int64_t max_pass_tokens;
 
     /* Called after each pass, on the calling thread, with the number of texts that are done; NULL:

@@ -149,7 +149,7 @@ struct headwise_transformer_call {
     /* Tokens that are worked on together, whole sequences of them: a pass begins where the next
      * sequence does not fit, and one that is longer is a pass of its own. Memory grows with it and
      * with nothing else; no bit depends on it. A call with probes is one pass, whatever is said
-     * here. 0: 8192. */
+     * here. 0: 256 for each thread of the context, and 512 at least. */
     int64_t max_pass_tokens;
 };
 

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-
-enum { PASS_TOKENS = 8192 };
+#include "stack/transformer.h"
 
 /* The line of an error about a text gets the text's number. */
 static enum headwise_status name_text(enum headwise_status status,
@@ -111,8 +110,7 @@ static enum headwise_status end_pass(headwise_context *context, struct headwise_
 static enum headwise_status run_all(headwise_context *context, struct headwise_batch *batch,
                                     headwise_batch_fn *run, void *user) {
     const struct headwise_batch_request *request = batch->request;
-    size_t budget =
-        request->max_pass_tokens > 0 ? (size_t)request->max_pass_tokens : (size_t)PASS_TOKENS;
+    size_t budget = (size_t)headwise_stack_pass_tokens(context, request->max_pass_tokens);
     enum headwise_status status = HEADWISE_OK;
     for (int64_t i = 0; !status && i < request->n_texts; i++) {
         status = encode(batch, i);

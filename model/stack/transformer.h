@@ -75,6 +75,9 @@ enum headwise_status headwise_stack_forward(headwise_context *context,
                                             const headwise_transformer *network,
                                             const struct headwise_transformer_call *call);
 
+/* The tokens of a pass: asked, or, where that is 0, what suits the context's threads. */
+int64_t headwise_stack_pass_tokens(const headwise_context *context, int64_t asked);
+
 /* Row r of sequence s; also that of an image. */
 int64_t headwise_stack_start(const headwise_transformer *network,
                              const struct headwise_transformer_call *call, int64_t sequence);

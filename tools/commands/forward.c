@@ -29,7 +29,7 @@ static const struct option options[] = {
            "keep weights as stored (default), f32, f16, bf16, i8 or dynamic"),
     OPTION(part, 0, OPTION_TEXT, "NAME", "text or vision; the first"),
     OPTION(overrides, 0, OPTION_TEXT, "JSON", "keys in front of config.json's"),
-    OPTION(budget, 0, OPTION_INTEGER, "N", "tokens that are worked on together; 8192"),
+    OPTION(budget, 0, OPTION_INTEGER, "N", "tokens that are worked on together; 256 a thread"),
     OPTION(time, 0, OPTION_FLAG, NULL, "time a forward, and tell where its time goes"),
     CONTEXT_OPTIONS(struct settings),
 };
