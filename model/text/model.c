@@ -46,19 +46,32 @@ static enum headwise_status cut_word(const struct headwise_model *model,
     }
 }
 
-enum headwise_status headwise_model_cut(const struct headwise_model *model,
+/* As cut_word(), for a word that may have been seen. */
+static enum headwise_status find_or_cut(const struct headwise_model *model,
                                         struct headwise_model_room *room, const char *text,
                                         size_t begin, size_t end,
                                         struct headwise_token_list *tokens) {
     bool failed = false;
-    if (model->kind == HEADWISE_MODEL_WORDLEVEL || !room->cache)
-        return cut_word(model, room, text, begin, end, tokens);
     if (headwise_word_cache_find(room->cache, text + begin, end - begin, begin, tokens, &failed))
         return failed ? headwise_model_no_memory("encode") : HEADWISE_OK;
     size_t first = tokens->n;
     enum headwise_status status = cut_word(model, room, text, begin, end, tokens);
     if (!status)
         headwise_word_cache_keep(room->cache, text + begin, end - begin, begin, tokens, first);
+    return status;
+}
+
+enum headwise_status headwise_model_cut(const struct headwise_model *model,
+                                        struct headwise_model_room *room, const char *text,
+                                        size_t begin, size_t end,
+                                        struct headwise_token_list *tokens) {
+    if (model->kind == HEADWISE_MODEL_WORDLEVEL || !room->cache)
+        return cut_word(model, room, text, begin, end, tokens);
+    enum headwise_status status = HEADWISE_OK;
+    for (size_t stop; !status && begin < end; begin = stop) {
+        stop = headwise_bpe_cut_end(model, text, begin, end);
+        status = find_or_cut(model, room, text, begin, stop, tokens);
+    }
     return status;
 }
 
@@ -99,6 +112,10 @@ enum headwise_status headwise_model_finish(struct headwise_model *model, const c
             model->as_bytes = false;
             headwise_bpe_prepare(model);
         }
+        model->cuts_at_marks = model->kind == HEADWISE_MODEL_BPE && !model->as_bytes &&
+                               !model->ignore_merges && model->prefix.size == 0 &&
+                               model->suffix.size == 0 &&
+                               headwise_vocabulary_find(&model->vocabulary, "\xe2\x96\x81", 3) >= 0;
     }
     if (model->kind == HEADWISE_MODEL_UNIGRAM || model->kind == HEADWISE_MODEL_WORDPIECE) {
         if (!build_trie(model))

@@ -49,6 +49,10 @@ struct headwise_model {
     bool fuse_unknown, byte_fallback, ignore_merges;
     bool has_unknown; /* BPE: a token for unknown characters was named */
     bool as_bytes;    /* BPE: a word is bytes, the vocabulary is in the byte-level alphabet */
+    /* BPE: last bytes of pieces that some merge joins to one that begins with U+2581, the mark of a
+     * space. Behind all others a text may be cut before a mark, and its words be kept. */
+    bool joins_mark[256];
+    bool cuts_at_marks;
     /* BPE: ids of single bytes (as_bytes) or ASCII characters, with the prefix where the first
      * index has 1, with the suffix where it has 2. UNIGRAM and BPE: ids of <0x00> to <0xFF>. */
     int32_t single[4][256];
@@ -102,6 +106,13 @@ enum headwise_status headwise_unigram_cut(const struct headwise_model *model,
 /* The model's piece for unknown words as one token. */
 enum headwise_status headwise_model_unknown(const struct headwise_model *model, size_t begin,
                                             size_t end, struct headwise_token_list *tokens);
+
+/* Where the first words of a text from begin on may end: before a mark, or at end. */
+size_t headwise_bpe_cut_end(const struct headwise_model *model, const char *text, size_t begin,
+                            size_t end);
+/* Notes that the pieces, bytes of the vocabulary, are joined by a merge. */
+void headwise_bpe_note_merge(struct headwise_model *model, struct headwise_text left,
+                             struct headwise_text right);
 
 /* Fills single and bytes; false: a byte has no piece, so that as_bytes cannot be. */
 void headwise_bpe_prepare(struct headwise_model *model);

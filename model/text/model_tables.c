@@ -74,6 +74,8 @@ static enum headwise_status add_merge(struct headwise_model *model,
     int32_t left = headwise_vocabulary_find(vocabulary, pair->at, middle);
     int32_t right = headwise_vocabulary_find(vocabulary, pair->at + middle, n_right);
     int32_t both = -1;
+    headwise_bpe_note_merge(model, (struct headwise_text){pair->at, middle},
+                            (struct headwise_text){pair->at + middle, n_right});
     if (left >= 0 && right >= 0 && n_right >= n_prefix) {
         memmove(pair->at + middle, pair->at + middle + n_prefix, n_right - n_prefix);
         both = headwise_vocabulary_find(vocabulary, pair->at, pair->size - n_prefix);

@@ -99,6 +99,30 @@ static void bytes_are_joined_by_rank(void **state) {
     free(json);
 }
 
+/* Without a pre-tokenizer a text is one word. Behind "b", which no merge joins to a mark, it may be
+ * cut; behind "a", which one does, and inside a run of marks, it may not. */
+static void merges_reach_over_marks(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"},"
+        " \"content\": \"\xE2\x96\x81\"}, \"model\": {\"type\": \"BPE\", \"vocab\": {"
+        "\"\xE2\x96\x81\": 0, \"a\": 1, \"b\": 2, \"\xE2\x96\x81\xE2\x96\x81\": 3,"
+        " \"\xE2\x96\x81\x62\": 4, \"a\xE2\x96\x81\x62\": 5, \"ba\": 6},"
+        " \"merges\": [[\"\xE2\x96\x81\", \"\xE2\x96\x81\"], [\"\xE2\x96\x81\", \"b\"],"
+        " [\"a\", \"\xE2\x96\x81\x62\"], [\"b\", \"a\"]]}}";
+    headwise_tokenizer *t = small_open(json);
+    EXPECT_IDS(encoding, t, "b b", NULL, 2, 4);
+    EXPECT_IDS(encoding, t, "a b", NULL, 5);
+    EXPECT_IDS(encoding, t, "ba b", NULL, 2, 5);
+    EXPECT_IDS(encoding, t, "b  b", NULL, 2, 3, 2);
+    EXPECT_IDS(encoding, t, "b   b b", NULL, 2, 3, 4, 4);
+    EXPECT_IDS(encoding, t, " a ba b  ", NULL, 0, 5, 5, 3);
+    const struct headwise_tokens *tokens = headwise_encoding_tokens(encoding);
+    assert_int_equal(tokens->spans[2].begin, 4);
+    assert_int_equal(tokens->spans[2].end, 7);
+    headwise_tokenizer_destroy(t);
+}
+
 static void texts_are_cut_to_a_limit(void **state) {
     (void)state;
     headwise_tokenizer *t = small_open(small_wordpiece);
@@ -223,11 +247,17 @@ static void arguments_are_checked(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(wordpiece_takes_the_longest), TEST(added_tokens_are_cut_out),
-        TEST(unigram_finds_the_best_sum),  TEST(steps_follow_one_another),
-        TEST(bytes_are_joined_by_rank),    TEST(texts_are_cut_to_a_limit),
-        TEST(bytes_that_are_no_text),      TEST(streams_hold_back_open_characters),
-        TEST(older_files_are_read),        TEST(arguments_are_checked),
+        TEST(wordpiece_takes_the_longest),
+        TEST(added_tokens_are_cut_out),
+        TEST(unigram_finds_the_best_sum),
+        TEST(steps_follow_one_another),
+        TEST(bytes_are_joined_by_rank),
+        TEST(merges_reach_over_marks),
+        TEST(texts_are_cut_to_a_limit),
+        TEST(bytes_that_are_no_text),
+        TEST(streams_hold_back_open_characters),
+        TEST(older_files_are_read),
+        TEST(arguments_are_checked),
     };
     return cmocka_run_group_tests_name("text/tokenizer", tests, NULL, NULL);
 }
