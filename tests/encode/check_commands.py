@@ -77,7 +77,7 @@ def prompts_and_cuts():
     assert len(run("embed", embedder, "--truncate-dim", "5", "a man").split()) == 5
     words = " ".join(["man"] * 50)
     done = subprocess.run(wrapper + [tool, "embed", embedder, words], capture_output=True, text=True, check=True)
-    assert done.stderr == "headwise: 1 texts were cut to 16 tokens\n", done.stderr
+    assert done.stderr == "headwise: 1 text was cut to 16 tokens\n", done.stderr
     assert "has 52 tokens, expected at most 16" in run("embed", embedder, "--refuse-long", words, code=2)
     assert "no prompt 'passage'" in run("embed", embedder, "--prompt-name", "passage", "a", code=2)
     broken = os.path.join(folder, "invalid")
@@ -109,23 +109,43 @@ def precisions():
 def a_stopped_run_goes_on():
     path = os.path.join(folder, "texts")
     output, whole = os.path.join(folder, "r.npy"), os.path.join(folder, "whole.npy")
+    lines = [f"{text} {i}\n".encode() for i in range(100) for text in TEXTS]
+    with open(path, "wb") as file:
+        file.write(b"".join(lines))
     run("embed", embedder, "--input", path, "--output", whole)
-    broken = os.path.join(folder, "broken")
-    with open(broken, "wb") as file:  # the third line is no UTF-8
-        file.write(b"A man is eating food.\nTwo dogs run.\n\xff\n")
-    assert "text 2:" in run("embed", embedder, "--input", broken, "--output", output, code=2)
-    part = output + ".part"
+    part, broken = output + ".part", os.path.join(folder, "broken")
+
+    def fail_at(i):
+        with open(broken, "wb") as file:
+            file.write(b"".join(lines[:i] + [b"\xff\n"] + lines[i + 1:]))
+        return run("embed", embedder, "--input", broken, "--output", output, "--threads", "2", code=2)
+
+    # Nothing is kept where there is nothing to go on with.
+    assert "text 2: encode: " in fail_at(2) and not os.path.exists(part)
+    # What was done before the failure is kept: all passes before that of the line.
+    assert f"text {len(lines) - 1}: " in fail_at(len(lines) - 1)
     assert os.path.exists(part) and not os.path.exists(output)
+    rows, kept = read_npy(whole)[1], open(part, "rb").read()[1024:]
+    assert len(kept) >= len(rows) // 2 and rows.startswith(kept), len(kept)
     assert "give --resume" in run("embed", embedder, "--input", broken, "--output", output, code=2)
     assert "other options" in run("embed", embedder, "--input", path, "--output", output, "--resume", code=2)
     # Two rows and a half, as a run leaves it that was killed while it wrote.
     head = open(part, "rb").read()[:1024]
-    rows = read_npy(whole)[1]
     with open(part, "wb") as file:
         file.write(head + rows[:2 * 128 + 50])
     shutil.copy(path, broken)
     run("embed", embedder, "--input", broken, "--output", output, "--resume")
     assert open(output, "rb").read() == open(whole, "rb").read() and not os.path.exists(part)
+
+
+def lines_that_embed_does_not_take():
+    path = os.path.join(folder, "lines")
+    for line, error in (('{"text": "a", "pair": "b"}', '"pair", which classify takes'),
+                        ('{"text": "a", "special": false}', 'line 1: "special" is false'),
+                        ('{"txt": "a"}', 'line 1: has no "text"')):
+        with open(path, "w") as file:
+            file.write(line + "\n")
+        assert error in run("embed", embedder, "--jsonl", "--input", path, code=2), line
 
 
 def scores():
@@ -183,8 +203,8 @@ def folders_that_are_refused():
             file.write(kept)
 
 
-for case in (vectors_are_the_same_however_they_come, prompts_and_cuts, precisions, a_stopped_run_goes_on, scores,
-             names_of_the_hub, folders_that_are_refused):
+for case in (vectors_are_the_same_however_they_come, prompts_and_cuts, precisions, a_stopped_run_goes_on,
+             lines_that_embed_does_not_take, scores, names_of_the_hub, folders_that_are_refused):
     case()
     print(f"[       OK ] {case.__name__}")
 shutil.rmtree(folder)

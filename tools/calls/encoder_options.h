@@ -37,8 +37,7 @@ struct encoder_settings {
     "in\n"                                                                                         \
     "the local cache; nothing is fetched. Texts are operands, or the lines of --input. With "      \
     "--jsonl\n"                                                                                    \
-    "a line of input is {\"text\": \"...\", \"pair\": \"...\", \"id\": ...}, of which only text "  \
-    "is needed.\n"
+    "a line of input is {\"text\": \"...\", \"id\": ...}, of which only text is needed.\n"
 
 struct encoder_opened {
     headwise_context *context;

@@ -52,8 +52,7 @@ int scoring_next(struct scoring *scoring, const char *other, bool is_first, bool
                                                 .progress = show,
                                                 .progress_user = scoring};
     if (headwise_classify(scoring->opened.context, scoring->opened.encoder, &call))
-        return fail("%s%s%s", scoring->input.stream ? scoring->input.name : "",
-                    scoring->input.stream ? ": " : "", headwise_model_last_error());
+        return text_chunk_fail(&scoring->input, scoring->done);
     return EXIT_GOOD;
 }
 

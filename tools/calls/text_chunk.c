@@ -28,8 +28,13 @@ static size_t keep(struct text_chunk *chunk, const char *bytes, size_t size) {
     return at;
 }
 
-static int add(struct text_chunk *chunk, const struct text_request *request) {
+static int add(struct text_chunk *chunk, const struct text_request *request,
+               const struct text_input *input) {
     int64_t i = chunk->n;
+    if (request->has_special && !request->special)
+        return fail("%s: line %lld: \"special\" is false: a network reads texts with their special "
+                    "tokens",
+                    input->name, input->line);
     int code =
         reserve(chunk, request->text.size_bytes + request->pair.size_bytes + request->id.size);
     if (code)
@@ -56,7 +61,7 @@ int text_chunk_read(struct text_chunk *chunk, struct text_input *input) {
     while (!code && !done && chunk->n < CHUNK_TEXTS && chunk->n_bytes < CHUNK_BYTES) {
         code = text_input_next(input, &request, &done);
         if (!code && !done)
-            code = add(chunk, &request);
+            code = add(chunk, &request, input);
         if (!code && chunk->n_pairs > 0 && chunk->n_pairs < chunk->n)
             code = fail("%s: line %lld: some texts have a \"pair\", expected all of them or none",
                         input->name, input->line);
@@ -68,6 +73,15 @@ int text_chunk_read(struct text_chunk *chunk, struct text_input *input) {
         chunk->ids[i].at = bytes + (uintptr_t)chunk->ids[i].at;
     }
     return code;
+}
+
+int text_chunk_fail(const struct text_input *input, int64_t n_before) {
+    const char *line = headwise_model_last_error();
+    if (!input->stream)
+        return fail("%s", line);
+    if (n_before == 0)
+        return fail("%s: %s", input->name, line);
+    return fail("%s: behind line %lld: %s", input->name, (long long)n_before, line);
 }
 
 void text_chunk_free(struct text_chunk *chunk) {

@@ -52,6 +52,10 @@ struct text_chunk {
 /* Fills the chunk anew, until CHUNK_TEXTS texts or CHUNK_BYTES bytes are in it, or the input ends:
  * n is 0 then. All of them have a pair, or none. Returns an exit code. */
 int text_chunk_read(struct text_chunk *chunk, struct text_input *input);
+
+/* Fails with headwise-model's line about a chunk, whose texts it counts from 0: n_before texts of
+ * the input came before them. Returns an exit code. */
+int text_chunk_fail(const struct text_input *input, int64_t n_before);
 void text_chunk_free(struct text_chunk *chunk);
 
 /* Prints a text in quotes, as JSON has it. What is no UTF-8 is printed as it is. */

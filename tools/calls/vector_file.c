@@ -84,6 +84,7 @@ int vector_file_begin(struct vector_file *file, const char *path, const char *op
     file->stream = fopen(file->part, "wb");
     if (!file->stream)
         return fail_part(file, "cannot be made");
+    file->is_new = true;
     if (fwrite(head, 1, HEAD_BYTES, file->stream) != HEAD_BYTES || fflush(file->stream) != 0)
         return fail_part(file, "cannot be written");
     return EXIT_GOOD;
@@ -216,8 +217,11 @@ int vector_file_finish(struct vector_file *file, enum vector_precision precision
 }
 
 void vector_file_close(struct vector_file *file) {
-    if (file->stream)
+    if (file->stream) {
         fclose(file->stream);
+        if (file->is_new && file->rows == 0)
+            (void)remove(file->part); /* nothing to go on with */
+    }
     free(file->part);
     *file = (struct vector_file){0};
 }

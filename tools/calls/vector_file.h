@@ -22,6 +22,7 @@ struct vector_file {
     char *part;       /* path.part */
     FILE *stream;
     int64_t columns, rows;
+    bool is_new; /* the part was made by this run */
 };
 
 /* Whether the name ends as a file that vectors can be written to. */
@@ -42,7 +43,8 @@ int vector_file_add(struct vector_file *file, const float *rows, int64_t n);
 /* Writes the file from its part, and removes that. */
 int vector_file_finish(struct vector_file *file, enum vector_precision precision);
 
-/* Closes and frees; the part stays. */
+/* Closes and frees; a part that is not finished stays, unless this run made it and it has no row.
+ */
 void vector_file_close(struct vector_file *file);
 
 #endif

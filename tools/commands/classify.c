@@ -21,6 +21,7 @@ static const struct option options[] = {
 };
 
 static const char details[] = ENCODER_DETAILS
+    "\"pair\": \"...\" there is the second text of each.\n"
     "\n"
     "Prints each text's labels with their scores, the best first; with --jsonl a line\n"
     "{\"id\": ..., \"label\": ..., \"scores\": {...}}.\n";

@@ -54,6 +54,8 @@ struct run {
     struct rate rate;
     float *vectors;
     int64_t columns, done;
+    int64_t kept;  /* vectors of the chunk that the file has */
+    int code;      /* of keeping them */
     int64_t n_cut; /* texts that were cut */
     int64_t cuts[CHUNK_TEXTS];
 };
@@ -76,8 +78,13 @@ static int check_settings(const struct settings *s) {
     return code || !s->output ? code : files_check(&written, 1, &read, reads ? 1 : 0);
 }
 
+/* After each pass: its vectors are kept, so that a run that is stopped loses one pass. */
 static void show(void *user, int64_t n_done) {
     struct run *run = user;
+    if (run->settings->output && !run->code)
+        run->code = vector_file_add(&run->file, run->vectors + run->kept * run->columns,
+                                    n_done - run->kept);
+    run->kept = n_done;
     rate_show(&run->rate, run->done + n_done, 0);
 }
 
@@ -98,12 +105,16 @@ static int embed_chunk(struct run *run) {
                                        .n_cut = run->cuts,
                                        .progress = show,
                                        .progress_user = run};
+    if (run->chunk.n_pairs > 0)
+        return fail("%s: behind line %lld: texts have a \"pair\", which classify takes and embed "
+                    "does not",
+                    run->input.name, (long long)run->done);
+    run->kept = 0;
     if (headwise_embed(run->opened.context, run->opened.encoder, &call))
-        return fail("%s%s%s", run->input.stream ? run->input.name : "",
-                    run->input.stream ? ": " : "", headwise_model_last_error());
+        return text_chunk_fail(&run->input, run->done);
     for (int64_t i = 0; i < run->chunk.n; i++)
         run->n_cut += run->cuts[i] > 0;
-    return EXIT_GOOD;
+    return run->code;
 }
 
 static void print_json(const struct run *run) {
@@ -152,17 +163,14 @@ static void print_vector(const struct run *run) {
         printf("%.9g\n", (double)run->vectors[c]);
 }
 
-/* What becomes of the vectors of a chunk. */
-static int give(struct run *run) {
-    if (run->settings->output)
-        return vector_file_add(&run->file, run->vectors, run->chunk.n);
+/* What becomes of the vectors of a chunk, unless a file has them. */
+static void print_chunk(const struct run *run) {
     if (run->settings->encoder.jsonl)
         print_json(run);
     else if (run->done == 0 && run->chunk.n == 1)
         print_vector(run);
     else if (run->done == 0)
         print_table(run);
-    return EXIT_GOOD;
 }
 
 /* Lines whose vectors are there already. */
@@ -206,13 +214,14 @@ static int run_chunks(struct run *run) {
         if (code || run->chunk.n == 0)
             break;
         code = embed_chunk(run);
-        if (!code)
-            code = give(run);
+        if (!code && !run->settings->output)
+            print_chunk(run);
         run->done += run->chunk.n;
     }
     rate_end(&run->rate);
     if (!code && run->n_cut > 0)
-        fprintf(stderr, "headwise: %lld texts were cut to %lld tokens\n", (long long)run->n_cut,
+        fprintf(stderr, "headwise: %lld text%s cut to %lld tokens\n", (long long)run->n_cut,
+                run->n_cut == 1 ? " was" : "s were",
                 (long long)headwise_encoder_describe(run->opened.encoder)->max_tokens);
     return code;
 }
