@@ -14,7 +14,7 @@ static const char usage[] =
     "usage: bench_encoder FOLDER [--threads N,N] [--packed TYPE,TYPE] [--work WORK,WORK]\n"
     "                     [--seconds S] [--pass TOKENS]\n"
     "  --threads N     of OpenMP's team (1,2)\n"
-    "  --packed TYPE   stored, f32, f16, bf16, i8 or dynamic (f32,dynamic)\n"
+    "  --packed TYPE   stored, f32, f16, bf16, i8, dynamic, dynamic128 (f32,dynamic)\n"
     "  --work WORK     SEQUENCESxTOKENS, or mix: 64 sequences of 8 to 234 tokens, 4337 in all\n"
     "                  (1x16,1x128,32x128,mix)\n"
     "  --seconds S     of each case; the least time of a call counts (1)\n"
@@ -74,7 +74,8 @@ static enum headwise_checkpoint_weights packed_type(const char *name) {
                                         [HEADWISE_CHECKPOINT_WEIGHTS_F16] = "f16",
                                         [HEADWISE_CHECKPOINT_WEIGHTS_BF16] = "bf16",
                                         [HEADWISE_CHECKPOINT_WEIGHTS_I8] = "i8",
-                                        [HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC] = "dynamic"};
+                                        [HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC] = "dynamic",
+                                        [HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128] = "dynamic128"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (names[i] && strcmp(names[i], name) == 0)
             return (enum headwise_checkpoint_weights)i;

@@ -42,7 +42,8 @@ enum headwise_checkpoint_weights {
     HEADWISE_CHECKPOINT_WEIGHTS_F16 = 2,
     HEADWISE_CHECKPOINT_WEIGHTS_BF16 = 3,
     HEADWISE_CHECKPOINT_WEIGHTS_I8 = 4,
-    HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC = 5 /* I8, and dynamic_int8 set */
+    HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC = 5,    /* I8, and dynamic_int8 set */
+    HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128 = 6 /* likewise, and dynamic_group 128 */
 };
 
 /* What the caller knows better than the files. Zero in every field but size asks the files. */

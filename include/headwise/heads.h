@@ -131,7 +131,8 @@ struct headwise_prune_options {
  * = b_o.
  *
  * Weights stay in the type that mha keeps them in, with their scales; only where heads merge W_O is
- * rounded to it again, I8 with new scales.
+ * rounded to it again, I8 with new scales, as it is where inputs have scales in groups
+ * (dynamic_group), since those are others then.
  * Without merges the new layer's y has the bits of mha's with gates of 0 for these heads, on every
  * tier, as long as W_O is finite (0 times an infinity is NaN) and no partial sum underflows to -0.
  * Settings and arguments of its calls (gates, sinks, slopes, relative_bias, masks by head), probes
@@ -166,8 +167,9 @@ enum headwise_mha_part {
  * the layer has none) to out numbers, and, of I8 weights, its scales to out numbers; each may be
  * NULL. What is kept as f32 has its bits, f16 and bf16 convert back to theirs, and I8 gives integer
  * * scale. headwise_mha_create() on these arrays, with packed_dtype, group_sizes, head_numbers and
- * (I8) scales, gives a layer with the same bits. HEADWISE_ERR_INVALID: mha is NULL, part or layout
- * is none, scales are asked for but the layer's weights are not I8. Nothing has been written. */
+ * (I8) scales, or dynamic_group, gives a layer with the same bits. HEADWISE_ERR_INVALID: mha is
+ * NULL, part or layout is none, scales are asked for but the layer's weights are not I8 or have
+ * scales in groups. Nothing has been written. */
 HEADWISE_API enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weights,
                                                        float *bias, float *scales,
                                                        enum headwise_mha_part part,

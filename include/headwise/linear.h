@@ -24,10 +24,12 @@ struct headwise_linear_config {
     const float *bias;                /* [n_outputs], or NULL: 0 */
 
     /* As in struct headwise_mha_config (mha.h): the type that the weights are kept in, whether
-     * inputs are rounded to 8 bits row by row, and scales [n_outputs] of I8, or NULL. */
+     * inputs are rounded to 8 bits row by row, scales [n_outputs] of I8, or NULL, and inputs that
+     * are rounded together. */
     enum headwise_dtype packed_dtype;
     bool dynamic_int8;
     const float *scales;
+    int64_t dynamic_group;
 };
 
 typedef struct headwise_linear headwise_linear;
@@ -38,7 +40,8 @@ typedef struct headwise_linear headwise_linear;
  * afterwards, but its allocator must stay usable.
  * HEADWISE_ERR_INVALID: a pointer is NULL that may not be, a size is out of range, a type is not
  * allowed, weights are I8 but packed_dtype is not, a scale is not positive and finite or missing, a
- * weight does not fit packed_dtype, dynamic_int8 without I8 or with more than 65536 inputs.
+ * weight does not fit packed_dtype, dynamic_int8 without I8 or with more than 65536 inputs,
+ * dynamic_group not as there.
  * HEADWISE_ERR_NO_MEMORY. On failure *linear is unchanged. */
 HEADWISE_API enum headwise_status
 headwise_linear_create(headwise_linear **linear, headwise_context *context,
@@ -53,6 +56,7 @@ struct headwise_linear_info {
     int64_t n_inputs, n_outputs;
     enum headwise_dtype packed_dtype;
     bool dynamic_int8;
+    int64_t dynamic_group;
     size_t weight_bytes; /* with their scales */
 };
 
@@ -120,6 +124,7 @@ struct headwise_mlp_config {
     const float *scales_up; /* one per output, or NULL */
     const float *scales_gate;
     const float *scales_down;
+    int64_t dynamic_group;
 };
 
 typedef struct headwise_mlp headwise_mlp;
@@ -141,6 +146,7 @@ struct headwise_mlp_info {
     bool gated;
     enum headwise_dtype packed_dtype;
     bool dynamic_int8;
+    int64_t dynamic_group;
     size_t weight_bytes; /* of all matrices with their scales */
 };
 

@@ -96,6 +96,14 @@ struct headwise_mha_config {
      * rounded outputs, so that they sum to y; headwise_contribution_gram() takes outputs as they
      * are. */
     bool dynamic_int8;
+
+    /* dynamic_int8 only, with weights that are no I8 and without scales: so many inputs are rounded
+     * together, a multiple of 64 up to 512 (the last of a row may be fewer): each such group of a
+     * row has a scale and a zero of its own, and in each output integers with a scale of their own.
+     * Sums of groups join in increasing order, y = fma(float(group's sum) * output's scale, scale,
+     * y), from the bias on. Closer to f32 than whole rows, as a large component spoils its own
+     * group alone; 128 is a good choice. 0: all inputs are one group. */
+    int64_t dynamic_group;
 };
 
 typedef struct headwise_mha headwise_mha;
@@ -109,7 +117,7 @@ typedef struct headwise_mha headwise_mha;
  * allowed, rotary or norm do not fit as said above, a norm has a bias but no weights, weights are
  * I8 but packed_dtype is not, a scale is not as said, a weight does not fit packed_dtype (beyond
  * 65504 in F16, beyond f32's range once rounded in BF16, not finite in I8), dynamic_int8 without
- * I8 or with more than 65536 inputs.
+ * I8 or with more than 65536 inputs, dynamic_group not as said.
  * HEADWISE_ERR_NO_MEMORY. On failure *mha is unchanged. */
 HEADWISE_API enum headwise_status headwise_mha_create(headwise_mha **mha, headwise_context *context,
                                                       const struct headwise_mha_config *config);
@@ -166,6 +174,7 @@ struct headwise_mha_info {
     const int64_t *head_numbers; /* [n_heads], increasing: 0, 1, 2 ... unless heads were pruned */
     enum headwise_dtype packed_dtype;
     bool dynamic_int8;
+    int64_t dynamic_group;
     size_t weight_bytes; /* of the four matrices with their scales */
 };
 

@@ -50,9 +50,9 @@ static enum headwise_status check_options(const struct headwise_checkpoint_optio
                                 "model_open: options->rotary is %d, expected 0 to 2",
                                 (int)options->rotary);
     if (options->weights < HEADWISE_CHECKPOINT_WEIGHTS_F32 ||
-        options->weights > HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC)
+        options->weights > HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128)
         return headwise_io_fail(HEADWISE_ERR_INVALID,
-                                "model_open: options->weights is %d, expected 0 to 5",
+                                "model_open: options->weights is %d, expected 0 to 6",
                                 (int)options->weights);
     return HEADWISE_OK;
 }

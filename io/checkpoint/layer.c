@@ -108,6 +108,7 @@ static enum headwise_dtype packed_dtype(const headwise_checkpoint *checkpoint,
         return HEADWISE_BF16;
     case HEADWISE_CHECKPOINT_WEIGHTS_I8:
     case HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC:
+    case HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128:
         return HEADWISE_I8;
     default:
         return HEADWISE_F32;
@@ -118,6 +119,7 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
                                         headwise_context *context,
                                         struct headwise_checkpoint_layer *layer) {
     struct headwise_io_weights *weights = &layer->weights;
+    enum headwise_checkpoint_weights kind = plan->checkpoint->options.weights;
     enum headwise_status status = headwise_io_plan_weights(plan, weights);
     layer->config = (struct headwise_mha_config){
         .size = sizeof layer->config,
@@ -141,7 +143,9 @@ static enum headwise_status fill_config(const struct headwise_io_plan *plan,
         .group_sizes = plan->heads.group_sizes,
         .head_numbers = plan->heads.numbers,
         .packed_dtype = packed_dtype(plan->checkpoint, weights),
-        .dynamic_int8 = plan->checkpoint->options.weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC,
+        .dynamic_int8 = kind == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC ||
+                        kind == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128,
+        .dynamic_group = kind == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128 ? 128 : 0,
     };
     if (!status)
         status = add_norms(plan, weights, &layer->config);

@@ -146,8 +146,8 @@ static enum headwise_status pack_parts(struct headwise_block *block, struct head
         .b_gate = parts->biases[GATE],
         .b_down = parts->biases[DOWN],
         .packed_dtype = headwise_loader_packed(loader, matrices[UP].dtype),
-        .dynamic_int8 = loader->weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC,
     };
+    config.dynamic_int8 = headwise_loader_rounds_rows(loader, &config.dynamic_group);
     return headwise_loader_core(loader, headwise_mlp_create(&block->mlp, loader->context, &config));
 }
 

@@ -176,10 +176,16 @@ enum headwise_dtype headwise_loader_packed(const struct headwise_loader *loader,
         return HEADWISE_BF16;
     case HEADWISE_CHECKPOINT_WEIGHTS_I8:
     case HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC:
+    case HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128:
         return HEADWISE_I8;
     default:
         return HEADWISE_F32;
     }
+}
+
+bool headwise_loader_rounds_rows(const struct headwise_loader *loader, int64_t *group) {
+    *group = loader->weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128 ? 128 : 0;
+    return *group > 0 || loader->weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC;
 }
 
 enum headwise_status headwise_load_norm(struct headwise_loader *loader, const char *name, int64_t n,

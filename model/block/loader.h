@@ -62,6 +62,10 @@ enum headwise_status headwise_matrices_join(struct headwise_loader *loader,
 enum headwise_dtype headwise_loader_packed(const struct headwise_loader *loader,
                                            enum headwise_dtype dtype);
 
+/* Whether rows are rounded to bytes as well, and how many of their inputs together (dynamic_int8,
+ * dynamic_group). */
+bool headwise_loader_rounds_rows(const struct headwise_loader *loader, int64_t *group);
+
 /* The norm called name, of n numbers; its scale is as for states that are divided by
  * residual_scale where is_scaled. */
 enum headwise_status headwise_load_norm(struct headwise_loader *loader, const char *name, int64_t n,

@@ -51,8 +51,8 @@ static enum headwise_status load_linear(struct headwise_loader *loader,
         .weights = matrix.data,
         .bias = bias,
         .packed_dtype = headwise_loader_packed(loader, matrix.dtype),
-        .dynamic_int8 = loader->weights == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC,
     };
+    config.dynamic_int8 = headwise_loader_rounds_rows(loader, &config.dynamic_group);
     if (!status)
         status =
             headwise_loader_core(loader, headwise_linear_create(linear, loader->context, &config));

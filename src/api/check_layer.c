@@ -91,7 +91,7 @@ enum headwise_status headwise_check_own_keys(const char *where, const headwise_m
 
 enum headwise_status headwise_check_mha_weights(const struct headwise_mha_config *config) {
     const struct headwise_weight_types types = {config->weight_dtype, config->packed_dtype,
-                                                config->dynamic_int8};
+                                                config->dynamic_int8, config->dynamic_group};
     const struct {
         const char *name;
         const float *scales;

@@ -12,6 +12,26 @@ static bool is_weight_type(enum headwise_dtype dtype) {
            dtype == HEADWISE_I8;
 }
 
+/* Whether inputs come in groups as they can. */
+static enum headwise_status check_group(const char *where,
+                                        const struct headwise_weight_types *types) {
+    int64_t group = types->dynamic_group;
+    if (group < 0 || group > HEADWISE_DOT_GROUP || group % HEADWISE_DOT_STEP != 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: dynamic_group is %lld, expected 0 or a multiple of %d up to %d",
+                             where, (long long)group, HEADWISE_DOT_STEP, HEADWISE_DOT_GROUP);
+    if (group > 0 && !types->dynamic_int8)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: dynamic_group is %lld, but dynamic_int8 is not set", where,
+                             (long long)group);
+    if (group > 0 && types->weight_dtype == HEADWISE_I8)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: dynamic_group is %lld, but weights are i8, whose scales are of "
+                             "all inputs",
+                             where, (long long)group);
+    return HEADWISE_OK;
+}
+
 enum headwise_status headwise_check_weight_types(const char *where,
                                                  const struct headwise_weight_types *types,
                                                  int64_t most_inputs) {
@@ -32,6 +52,7 @@ enum headwise_status headwise_check_weight_types(const char *where,
                              "%s: dynamic_int8 is set, but a matrix has %lld inputs, expected at "
                              "most %d",
                              where, (long long)most_inputs, HEADWISE_DOT_INPUTS);
+    TRY(check_group(where, types));
     if (types->weight_dtype == HEADWISE_I8 && types->packed_dtype != HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: weights are i8, but packed_dtype is %s, expected i8", where,
@@ -45,6 +66,10 @@ enum headwise_status headwise_check_scales(const char *where, const char *name, 
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "%s: %s is given, but packed_dtype is %s, expected i8", where, name,
                              headwise_dtype_name(types->packed_dtype));
+    if (scales && types->dynamic_group > 0)
+        return headwise_fail(HEADWISE_ERR_INVALID,
+                             "%s: %s is given, which is of all inputs, but dynamic_group is %lld",
+                             where, name, (long long)types->dynamic_group);
     if (!scales && n > 0 && types->weight_dtype == HEADWISE_I8)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL, but weights are i8", where,
                              name);

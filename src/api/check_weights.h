@@ -8,6 +8,7 @@
 struct headwise_weight_types {
     enum headwise_dtype weight_dtype, packed_dtype;
     bool dynamic_int8;
+    int64_t dynamic_group;
 };
 
 /* That they are allowed and fit one another, for matrices of so many inputs. */

@@ -24,7 +24,7 @@ enum headwise_status headwise_linear_create(headwise_linear **linear, headwise_c
     if (!given.weights)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: weights is NULL", where);
     const struct headwise_weight_types types = {given.weight_dtype, given.packed_dtype,
-                                                given.dynamic_int8};
+                                                given.dynamic_int8, given.dynamic_group};
     TRY(headwise_check_weight_types(where, &types, given.n_inputs));
     TRY(headwise_check_scales(where, "scales", given.scales, given.n_outputs, &types));
     return headwise_linear_build(linear, context, &given);

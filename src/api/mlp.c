@@ -19,7 +19,7 @@ static enum headwise_status check_sizes(struct headwise_mlp_config *config) {
 
 static enum headwise_status check_matrices(const struct headwise_mlp_config *config) {
     const struct headwise_weight_types types = {config->weight_dtype, config->packed_dtype,
-                                                config->dynamic_int8};
+                                                config->dynamic_int8, config->dynamic_group};
     if (!config->w_up || !config->w_down)
         return headwise_fail(HEADWISE_ERR_INVALID, "%s: %s is NULL", where,
                              !config->w_up ? "w_up" : "w_down");

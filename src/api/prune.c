@@ -113,6 +113,11 @@ enum headwise_status headwise_mha_weights(const headwise_mha *mha, float *weight
         return headwise_fail(HEADWISE_ERR_INVALID,
                              "mha_weights: the layer's weights are %s, only i8 has scales",
                              headwise_dtype_name(matrix->dtype));
+    if (scales && matrix->group > 0)
+        return headwise_fail(
+            HEADWISE_ERR_INVALID,
+            "mha_weights: scales are of %lld inputs each, which create finds again",
+            (long long)matrix->group);
     if (weights)
         headwise_matrix_unpack(weights, matrix, headwise_kernels_get(mha->isa), layout);
     if (bias && matrix->n > 0)

@@ -7,7 +7,7 @@ enum { TILE_ROWS_AMX = 16, TILE_INPUTS = 64, BLOCK_ROWS = 32 };
 
 /* Inputs of a panel that all rows meet one after the other: 16 KB of it, which stay in the L1
  * cache. */
-enum { SLICE_INPUTS = 512 };
+enum { SLICE_INPUTS = HEADWISE_DOT_GROUP };
 
 /* What LDTILECFG reads. */
 struct tile_config {
@@ -56,8 +56,9 @@ struct rest {
 /* Inputs first ... end - 1, and the rest after them where it is their turn. */
 struct slice {
     ptrdiff_t first, end;
-    const struct rest *rest; /* or NULL: sums go on in y */
-    bool resume;
+    const struct rest *rest; /* or NULL */
+    const struct dot_group *group;
+    bool resume, ends; /* or sums go on in y */
 };
 
 /* Reads sums from y, or begins them. */
@@ -96,8 +97,8 @@ DOT_TILE store_sums(int32_t *sums, ptrdiff_t stride, bool upper, int widths) {
 
 /* Ends the sums of one tile, m rows from row `first` on and column vector v: 1 KB of the stack at a
  * time, of which callers may have 16. Inlined, each place would have its own. */
-static __attribute__((noinline)) void end_tile(const struct dot *d, ptrdiff_t first, ptrdiff_t m,
-                                               bool upper, int v) {
+static __attribute__((noinline)) void end_tile(const struct dot *d, const struct dot_group *group,
+                                               ptrdiff_t first, ptrdiff_t m, bool upper, int v) {
     int32_t sums[TILE_ROWS_AMX * LANES] __attribute__((aligned(64)));
     if (upper && v == 1)
         _tile_stored(3, sums, TILE_INPUTS);
@@ -108,7 +109,7 @@ static __attribute__((noinline)) void end_tile(const struct dot *d, ptrdiff_t fi
     else
         _tile_stored(0, sums, TILE_INPUTS);
     for (ptrdiff_t i = 0; i < m; i++)
-        dot_end(d, first + i, v * LANES, load_ints(sums + i * LANES));
+        dot_end(d, group, first + i, v * LANES, load_ints(sums + i * LANES));
 }
 
 /* A slice of m rows from row `first` on, at most BLOCK_ROWS. */
@@ -122,47 +123,68 @@ DOT_TILE multiply_block(const struct dot *d, const struct slice *slice, ptrdiff_
     begin_sums(d, y, slice->resume, heights, widths);
     for (ptrdiff_t t = slice->first; t < slice->end; t += TILE_INPUTS)
         add_inputs(bytes + t, stride, panel + t * widths * LANES, heights, widths);
-    if (!slice->rest) {
+    if (!slice->ends) {
         int32_t *sums = (void *)y;
         store_sums(sums, d->y_stride, false, widths);
         if (heights == 2)
             store_sums(sums + TILE_ROWS_AMX * d->y_stride, d->y_stride, true, widths);
         return;
     }
-    if (slice->rest->k > 0)
+    if (slice->rest)
         add_inputs(bytes + slice->end, stride, slice->rest->quads, heights, widths);
     for (int v = 0; v < widths; v++) {
-        end_tile(d, first, lower, false, v);
+        end_tile(d, slice->group, first, lower, false, v);
         if (heights == 2)
-            end_tile(d, first + lower, m - lower, true, v);
+            end_tile(d, slice->group, first + lower, m - lower, true, v);
     }
 }
 
-DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice, int widths) {
+/* As configure(), unless tiles are so already: it costs as much as eight products of tiles. */
+DOT_TILE configure_for(ptrdiff_t configured[2], ptrdiff_t lower, ptrdiff_t upper) {
+    if (configured[0] == lower && configured[1] == upper)
+        return;
+    configure(lower, upper);
+    configured[0] = lower;
+    configured[1] = upper;
+}
+
+DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice, ptrdiff_t configured[2],
+                        int widths) {
     ptrdiff_t m = d->rows->m, i = 0;
     if (m >= BLOCK_ROWS)
-        configure(TILE_ROWS_AMX, TILE_ROWS_AMX);
+        configure_for(configured, TILE_ROWS_AMX, TILE_ROWS_AMX);
     for (; m - i >= BLOCK_ROWS; i += BLOCK_ROWS)
         multiply_block(d, slice, i, BLOCK_ROWS, 2, widths);
     if (m - i > TILE_ROWS_AMX) {
-        configure(TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
+        configure_for(configured, TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
         multiply_block(d, slice, i, m - i, 2, widths);
     } else if (m - i > 0) {
-        configure(m - i, m - i);
+        configure_for(configured, m - i, m - i);
         multiply_block(d, slice, i, m - i, 1, widths);
     }
 }
 
+/* Slices end where a group does, so that no sums of a group go on in y. */
 DOT_TILE multiply_slices(const struct dot *d, const struct rest *rest, bool resume, int widths) {
-    ptrdiff_t full = d->columns->k - rest->k;
-    struct slice slice = {.resume = resume};
-    do {
-        slice.end = full - slice.first > SLICE_INPUTS ? slice.first + SLICE_INPUTS : full;
-        slice.rest = slice.end == full ? rest : NULL;
-        multiply_slice(d, &slice, widths);
+    ptrdiff_t full = d->columns->k - rest->k, step = d->columns->group;
+    ptrdiff_t configured[2] = {0, 0};
+    struct dot_group group;
+    struct slice slice = {.group = &group, .resume = resume};
+    dot_first_group(&group, d);
+    for (;;) { /* once without inputs */
+        ptrdiff_t most = step ? step : SLICE_INPUTS;
+        slice.end = full - slice.first > most ? slice.first + most : full;
+        slice.rest = full - slice.first < most && rest->k > 0 ? rest : NULL;
+        bool is_last = slice.end == full && (slice.rest || rest->k == 0);
+        slice.ends = step > 0 || is_last;
+        multiply_slice(d, &slice, configured, widths);
+        if (is_last)
+            break;
         slice.first = slice.end;
-        slice.resume = true;
-    } while (!slice.rest);
+        slice.resume = !step;
+        if (step)
+            dot_next_group(&group, d);
+    }
     _tile_release();
 }
 
@@ -170,10 +192,13 @@ void headwise_multiply_amx(float *restrict y, ptrdiff_t y_stride,
                            const struct headwise_dot_rows *rows,
                            const struct headwise_dot_columns *columns, bool resume) {
     const struct dot d = {y, y_stride, rows, columns, false, 0}; /* tiles resume */
-    struct rest rest = {.k = columns->k % TILE_INPUTS};
+    struct rest rest;
+    rest.k = columns->k % TILE_INPUTS;
     ptrdiff_t full = columns->k - rest.k, quads = (rest.k + 3) / 4 * 4 * columns->n;
-    memset(rest.quads, 0, sizeof rest.quads);
-    memcpy(rest.quads, columns->panel + full * columns->n, (size_t)quads);
+    if (rest.k > 0) {
+        memset(rest.quads, 0, sizeof rest.quads);
+        memcpy(rest.quads, columns->panel + full * columns->n, (size_t)quads);
+    }
     if (columns->n == NR)
         multiply_slices(&d, &rest, resume, 2);
     else

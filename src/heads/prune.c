@@ -159,8 +159,9 @@ static enum headwise_status build(headwise_mha **pruned, headwise_context *conte
         .head_numbers = rest->numbers,
         .packed_dtype = mha->o.dtype,
         .dynamic_int8 = mha->o.together > 0,
+        .dynamic_group = mha->o.group,
     };
-    if (mha->o.dtype == HEADWISE_I8) {
+    if (mha->o.dtype == HEADWISE_I8 && !mha->o.group) { /* groups find the scales they had */
         config.scales_q = rest->scales_q;
         config.scales_k = rest->scales_k;
         config.scales_v = rest->scales_v;

@@ -31,9 +31,9 @@ static bool is_right(void) {
     static int8_t panel[TEST_INPUTS * TEST_COLUMNS];
     static float y[TEST_ROWS * TEST_COLUMNS];
     static const struct headwise_rounding roundings[TEST_ROWS];
-    const struct headwise_dot_rows rows = {bytes, TEST_STRIDE, roundings, TEST_ROWS};
-    const struct headwise_dot_columns columns = {panel, TEST_COLUMNS, TEST_INPUTS,
-                                                 NULL,  NULL,         NULL};
+    const struct headwise_dot_rows rows = {bytes, TEST_STRIDE, roundings, TEST_ROWS, 0};
+    const struct headwise_dot_columns columns = {
+        .panel = panel, .n = TEST_COLUMNS, .k = TEST_INPUTS};
     for (int i = 0; i < TEST_ROWS * TEST_STRIDE; i++)
         bytes[i] = (uint8_t)(i % 3 == 0 ? 255 : i * 37);
     for (int i = 0; i < TEST_INPUTS * TEST_COLUMNS; i++)

@@ -10,6 +10,9 @@
 /* Most inputs of a sum: 65536 * 255 * 128 is below 2^31. */
 #define HEADWISE_DOT_INPUTS 65536
 
+/* Most inputs of a group: what AMX takes before it stores sums to y (its SLICE_INPUTS). */
+#define HEADWISE_DOT_GROUP 512
+
 /* Rows of bytes are readable, and written, up to the next multiple of this. */
 #define HEADWISE_DOT_STEP 64
 
@@ -45,6 +48,7 @@ struct headwise_dot_rows {
     ptrdiff_t stride;
     const struct headwise_rounding *roundings;
     ptrdiff_t m;
+    ptrdiff_t groups_apart; /* from the roundings of a group to the next's */
 };
 
 /* A panel of n columns, or k inputs of one: the weight of input t in column j is at
@@ -56,15 +60,22 @@ struct headwise_dot_columns {
     ptrdiff_t k;
     const int32_t *sums;        /* of each column's weights, or NULL */
     const float *scales, *bias; /* or NULL */
+    bool adds;                  /* what y holds, as floats, takes bias's place; with scales */
+    /* Inputs that have roundings, sums and scales of their own, a multiple of HEADWISE_DOT_STEP up
+     * to HEADWISE_DOT_GROUP; 0: all have the same. From those of a group to the next's. */
+    ptrdiff_t group, groups_apart;
 };
 
 /* Sums, in 32 bits that wrap around; y holds the bits of what earlier inputs gave:
  *   s[i][j] = (resume ? y[i][j] : 0) - (sums ? zero_byte[i] * sums[j] : 0)
  *           + sum over t < k of byte[i][t] * w[t][j]
  * Then, where scales are given,
- *   y[i][j] = fma(float(s[i][j]) * scales[j], scale[i], bias ? bias[j] : 0)
- * else y[i][j] = the bits of s[i][j]. So with the sums of all inputs given once, s ends as the sum
- * of (u - zero) * w, exactly, wherever a processor has instructions for bytes and wherever not. */
+ *   y[i][j] = fma(float(s[i][j]) * scales[j], scale[i], adds ? y[i][j] : bias ? bias[j] : 0)
+ * else y[i][j] = the bits of s[i][j]. Groups, of which there are no bits to resume, each end so, in
+ * increasing order, the first as said and the others with adds: one chain of f32 sums on every
+ * tier. So with the sums of all
+ * inputs given once, s ends as the sum of (u - zero) * w, exactly, wherever a processor has
+ * instructions for bytes and wherever not. */
 typedef void headwise_dot_fn(float *restrict y, ptrdiff_t y_stride,
                              const struct headwise_dot_rows *rows,
                              const struct headwise_dot_columns *columns, bool resume);

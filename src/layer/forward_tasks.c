@@ -90,6 +90,7 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
         .x_stride = forward->heads_stride,
         .m = m,
         .n = o->k,
+        .group = o->group,
         .scratch = scratch,
     };
     headwise_dynamic_begin(&dynamic);

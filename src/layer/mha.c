@@ -90,7 +90,8 @@ static enum headwise_status pack_matrices(headwise_mha *mha, const headwise_cont
                                                       config->layout,
                                                       parts[i].scales,
                                                       parts[i].bias,
-                                                      config->dynamic_int8 ? context->dot : NULL};
+                                                      config->dynamic_int8 ? context->dot : NULL,
+                                                      config->dynamic_group};
         status =
             headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs);
@@ -113,10 +114,11 @@ static struct headwise_mha_info info_of(const headwise_mha *mha) {
         .head_numbers = mha->head_numbers,
         .packed_dtype = mha->o.dtype,
         .dynamic_int8 = mha->o.together > 0,
+        .dynamic_group = mha->o.group,
     };
     for (int i = 0; i < 4; i++)
         info.weight_bytes +=
-            matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->bias_bytes : 0);
+            matrices[i]->panels_bytes + (matrices[i]->scales ? matrices[i]->scales_bytes : 0);
     return info;
 }
 

@@ -14,6 +14,9 @@ enum { MOST_ROWS = HEADWISE_MOST_PROJECT_ROWS, MANY_ROWS_INPUTS = 2048, LINE = H
 /* Bytes of the rounded rows: each a cache line more, for an odd number of lines. */
 enum { ROWS_BYTES = MOST_ROWS * (MANY_ROWS_INPUTS + LINE) };
 
+/* Of the rows, or of the groups of the components that there is room for. */
+enum { MOST_ROUNDINGS = ROWS_BYTES / LINE };
+
 /* Where the parts of the scratch lie, in floats. */
 struct offsets {
     int64_t roundings, bytes, sums, part, total;
@@ -22,7 +25,7 @@ struct offsets {
 static struct offsets map_scratch(const struct headwise_kernels *kernels) {
     struct offsets at = {0};
     int64_t rounding_floats = sizeof(struct headwise_rounding) / sizeof(float);
-    at.roundings = headwise_take(&at.total, MOST_ROWS, rounding_floats);
+    at.roundings = headwise_take(&at.total, MOST_ROUNDINGS, rounding_floats);
     at.bytes = headwise_take(&at.total, ROWS_BYTES / sizeof(float), 1);
     at.sums = headwise_take(&at.total, kernels->nr, 1);
     at.part = headwise_take(&at.total, MANY_ROWS_INPUTS, 1);
@@ -35,7 +38,8 @@ int64_t headwise_dynamic_floats(const struct headwise_kernels *kernels) {
 
 int64_t headwise_dynamic_inputs(const struct headwise_dynamic *dynamic) {
     int64_t lines = ROWS_BYTES / LINE / headwise_max(dynamic->m, 1) - 1;
-    return headwise_min(headwise_round_up(dynamic->n, LINE), lines * LINE);
+    int64_t step = headwise_max(dynamic->group, LINE);
+    return headwise_min(headwise_round_up(dynamic->n, step), lines * LINE / step * step);
 }
 
 /* Bytes from row to row. */
@@ -58,14 +62,33 @@ static struct parts find_parts(const struct headwise_dynamic *dynamic) {
 
 void headwise_dynamic_begin(const struct headwise_dynamic *dynamic) {
     struct parts parts = find_parts(dynamic);
+    if (dynamic->group)
+        return;
     dynamic->kernels->measure_rows(parts.roundings, dynamic->x, dynamic->x_stride, dynamic->m,
                                    dynamic->n);
 }
 
+/* Measures and rounds k components, group by group; roundings lie group by group too. */
+static void round_groups(const struct headwise_dynamic *dynamic, int64_t t, int64_t k) {
+    struct parts parts = find_parts(dynamic);
+    const struct headwise_kernels *kernels = dynamic->kernels;
+    struct headwise_rounding *roundings = parts.roundings;
+    for (int64_t at = 0; at < k; at += dynamic->group, roundings += dynamic->m) {
+        int64_t n = headwise_min(dynamic->group, k - at);
+        const float *x = dynamic->x + t + at;
+        kernels->measure_rows(roundings, x, dynamic->x_stride, dynamic->m, n);
+        kernels->round_rows(parts.bytes + at, row_stride(dynamic), x, dynamic->x_stride, roundings,
+                            dynamic->m, n);
+    }
+}
+
 void headwise_dynamic_round(const struct headwise_dynamic *dynamic, int64_t t, int64_t k) {
     struct parts parts = find_parts(dynamic);
-    dynamic->kernels->round_rows(parts.bytes, row_stride(dynamic), dynamic->x + t,
-                                 dynamic->x_stride, parts.roundings, dynamic->m, k);
+    if (dynamic->group)
+        round_groups(dynamic, t, k);
+    else
+        dynamic->kernels->round_rows(parts.bytes, row_stride(dynamic), dynamic->x + t,
+                                     dynamic->x_stride, parts.roundings, dynamic->m, k);
 }
 
 /* k inputs from t on, a multiple of what lies together, of the panel at column c. */
@@ -79,13 +102,35 @@ static struct headwise_dot_columns columns_of(const struct headwise_dynamic *dyn
                                          .k = k};
 }
 
+/* A slice of whole groups: their float sums go on in y. */
+static void multiply_groups(const struct headwise_dynamic *dynamic,
+                            const struct headwise_matrix_slice *slice, float *y, int64_t y_stride) {
+    const struct headwise_matrix *matrix = slice->matrix;
+    struct parts parts = find_parts(dynamic);
+    int64_t scales = headwise_matrix_scale_at(matrix, slice->t) + slice->c;
+    const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
+                                           dynamic->m, dynamic->m};
+    struct headwise_dot_columns columns = columns_of(dynamic, matrix, slice->c, slice->t, slice->k);
+    columns.sums = matrix->sums + scales;
+    columns.scales = matrix->scales + scales;
+    columns.bias = slice->bias;
+    columns.adds = slice->t > 0;
+    columns.group = matrix->group;
+    columns.groups_apart = matrix->padded;
+    dynamic->dot->multiply(y, y_stride, &rows, &columns, false);
+}
+
 void headwise_dynamic_multiply(const struct headwise_dynamic *dynamic,
                                const struct headwise_matrix_slice *slice, float *y,
                                int64_t y_stride) {
+    if (dynamic->group) {
+        multiply_groups(dynamic, slice, y, y_stride);
+        return;
+    }
     const struct headwise_matrix *matrix = slice->matrix;
     struct parts parts = find_parts(dynamic);
     const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
-                                           dynamic->m};
+                                           dynamic->m, 0};
     struct headwise_dot_columns columns = columns_of(dynamic, matrix, slice->c, slice->t, slice->k);
     if (!slice->resume)
         columns.sums = matrix->sums + slice->c;
@@ -108,12 +153,20 @@ static struct stretch stretch_of(const struct headwise_dynamic *dynamic, int64_t
     int64_t together = dynamic->dot->together, t = first / together * together;
     int64_t most = headwise_min(headwise_dynamic_inputs(dynamic), MANY_ROWS_INPUTS);
     int64_t last = headwise_min(end, t + most);
+    if (dynamic->group)
+        last = headwise_min(end, (first / dynamic->group + 1) * dynamic->group);
     return (struct stretch){t, headwise_round_up(last - t, together), first, last};
 }
 
 static void round_stretch(const struct headwise_dynamic *dynamic, const struct stretch *stretch) {
     struct parts parts = find_parts(dynamic);
     int64_t stride = row_stride(dynamic), n = stretch->last - stretch->first;
+    if (dynamic->group) {
+        int64_t begin = stretch->first / dynamic->group * dynamic->group;
+        dynamic->kernels->measure_rows(parts.roundings, dynamic->x + begin, dynamic->x_stride,
+                                       dynamic->m,
+                                       headwise_min(dynamic->group, dynamic->n - begin));
+    }
     memset(parts.part, 0, (size_t)stretch->k * sizeof(float));
     for (int64_t i = 0; i < dynamic->m; i++) {
         memcpy(parts.part + stretch->first - stretch->t,
@@ -128,7 +181,7 @@ static void sum_weights(const struct headwise_dynamic *dynamic,
                         const struct headwise_dot_columns *columns) {
     struct parts parts = find_parts(dynamic);
     uint8_t *ones = (uint8_t *)parts.part;
-    const struct headwise_dot_rows row = {ones, 0, parts.roundings, 1};
+    const struct headwise_dot_rows row = {ones, 0, parts.roundings, 1, 0};
     memset(ones, 1, (size_t)headwise_round_up(columns->k, LINE));
     dynamic->dot->multiply(parts.sums, 0, &row, columns, false);
 }
@@ -136,14 +189,17 @@ static void sum_weights(const struct headwise_dynamic *dynamic,
 static void multiply_stretch(const struct headwise_dynamic *dynamic,
                              const struct headwise_matrix *matrix, int64_t c,
                              const struct stretch *stretch, float *tile, bool resume, bool ends) {
+    bool adds = dynamic->group && resume; /* a group's sums end in each stretch */
     struct parts parts = find_parts(dynamic);
     const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
-                                           dynamic->m};
+                                           dynamic->m, 0};
     struct headwise_dot_columns columns = columns_of(dynamic, matrix, c, stretch->t, stretch->k);
     sum_weights(dynamic, &columns);
     columns.sums = (const int32_t *)(const void *)parts.sums;
-    columns.scales = ends ? matrix->scales + c : NULL;
-    dynamic->dot->multiply(tile, columns.n, &rows, &columns, resume);
+    if (ends || dynamic->group)
+        columns.scales = matrix->scales + headwise_matrix_scale_at(matrix, stretch->first) + c;
+    columns.adds = adds;
+    dynamic->dot->multiply(tile, columns.n, &rows, &columns, resume && !dynamic->group);
 }
 
 void headwise_dynamic_contribute(const struct headwise_dynamic *dynamic,

@@ -7,7 +7,7 @@
 #include "linear/job.h"
 
 size_t headwise_matrix_bytes(const struct headwise_matrix *matrix) {
-    return matrix->panels_bytes + (matrix->scales ? matrix->bias_bytes : 0);
+    return matrix->panels_bytes + (matrix->scales ? matrix->scales_bytes : 0);
 }
 
 enum headwise_status headwise_linear_build(headwise_linear **linear, headwise_context *context,
@@ -17,11 +17,15 @@ enum headwise_status headwise_linear_build(headwise_linear **linear, headwise_co
     if (!created)
         return headwise_fail(HEADWISE_ERR_NO_MEMORY, "linear: out of memory");
     *created = (headwise_linear){.isa = context->kernels->isa, .allocator = context->allocator};
-    const struct headwise_matrix_source source = {
-        "linear",        "weights",
-        config->weights, config->weight_dtype,
-        config->layout,  config->scales,
-        config->bias,    config->dynamic_int8 ? context->dot : NULL};
+    const struct headwise_matrix_source source = {"linear",
+                                                  "weights",
+                                                  config->weights,
+                                                  config->weight_dtype,
+                                                  config->layout,
+                                                  config->scales,
+                                                  config->bias,
+                                                  config->dynamic_int8 ? context->dot : NULL,
+                                                  config->dynamic_group};
     enum headwise_status status =
         headwise_matrix_create(&created->matrix, context->kernels, &context->allocator, &source,
                                config->packed_dtype, config->n_inputs, config->n_outputs);
@@ -35,6 +39,7 @@ enum headwise_status headwise_linear_build(headwise_linear **linear, headwise_co
         .n_outputs = config->n_outputs,
         .packed_dtype = config->packed_dtype,
         .dynamic_int8 = config->dynamic_int8,
+        .dynamic_group = config->dynamic_group,
         .weight_bytes = headwise_matrix_bytes(&created->matrix),
     };
     *linear = created;

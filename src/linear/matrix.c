@@ -10,12 +10,20 @@ int64_t headwise_matrix_padded(const struct headwise_kernels *kernels, int64_t n
     return headwise_round_up(n, kernels->nr_min);
 }
 
+int64_t headwise_matrix_groups(const struct headwise_matrix *matrix) {
+    return matrix->group ? headwise_max(headwise_ceil_div(matrix->k, matrix->group), 1) : 1;
+}
+
+int64_t headwise_matrix_scale_at(const struct headwise_matrix *matrix, int64_t t) {
+    return matrix->group ? t / matrix->group * matrix->padded : 0;
+}
+
 void headwise_matrix_destroy(struct headwise_matrix *matrix,
                              const struct headwise_allocator *allocator) {
     headwise_release(allocator, matrix->panels, matrix->panels_bytes);
     headwise_release(allocator, matrix->bias, matrix->bias_bytes);
-    headwise_release(allocator, matrix->scales, matrix->bias_bytes);
-    headwise_release(allocator, matrix->sums, matrix->bias_bytes);
+    headwise_release(allocator, matrix->scales, matrix->scales_bytes);
+    headwise_release(allocator, matrix->sums, matrix->scales_bytes);
     *matrix = (struct headwise_matrix){0};
 }
 
@@ -45,7 +53,7 @@ void headwise_matrix_row(float *dst, const struct headwise_matrix *matrix,
               headwise_min(width, matrix->n - c));
     }
     for (int64_t j = 0; matrix->scales && j < matrix->n; j++)
-        dst[j] *= matrix->scales[j];
+        dst[j] *= matrix->scales[headwise_matrix_scale_at(matrix, t) + j];
 }
 
 /* The weight of input t, column c, without its scale. */
@@ -68,7 +76,9 @@ void headwise_matrix_unpack(float *dst, const struct headwise_matrix *matrix,
     for (int64_t c = 0; c < matrix->n && is_out_in; c++) {
         for (int64_t t = 0; t < matrix->k; t++) {
             float weight = weight_of(matrix, kernels, t, c);
-            dst[c * matrix->k + t] = matrix->scales ? weight * matrix->scales[c] : weight;
+            if (matrix->scales)
+                weight *= matrix->scales[headwise_matrix_scale_at(matrix, t) + c];
+            dst[c * matrix->k + t] = weight;
         }
     }
 }

@@ -11,14 +11,24 @@ struct headwise_matrix {
     float *bias;   /* padded to whole panels, zeros where there is none */
     float *scales; /* I8: of each column, padded with zeros; else NULL */
     int32_t *sums; /* dynamic: of each column's integers; else NULL */
+    int64_t
+        group; /* dynamic: inputs that have scales and sums of their own; 0: all have the same */
+    int64_t padded; /* from the scales, and sums, of a group to the next's */
     enum headwise_dtype dtype;
     /* I8 whose inputs are rounded to bytes too (dynamic.h): in each panel inputs lie together in
      * fours, or as many as the tier's products of bytes take (kernels/dot.h). Else 0. */
     int together;
     int64_t depth; /* inputs of a panel: k, or a multiple of together */
     int64_t k, n;
-    size_t panels_bytes, bias_bytes; /* scales, and sums, take bias_bytes too */
+    size_t panels_bytes, bias_bytes;
+    size_t scales_bytes; /* sums take as many */
 };
+
+/* Groups of inputs that have scales of their own. */
+int64_t headwise_matrix_groups(const struct headwise_matrix *matrix);
+
+/* From the first scale to that of input t, column 0. */
+int64_t headwise_matrix_scale_at(const struct headwise_matrix *matrix, int64_t t);
 
 /* Where the weights come from. */
 struct headwise_matrix_source {
@@ -29,6 +39,7 @@ struct headwise_matrix_source {
     const float *scales;                /* one per output, or NULL; checked */
     const float *bias;                  /* or NULL */
     const struct headwise_dot *dynamic; /* products of bytes where inputs are rounded, or NULL */
+    int64_t group;                      /* as in struct headwise_matrix; 0 where scales are given */
 };
 
 /* Floats between the rows of an output that whole panels are written to. */

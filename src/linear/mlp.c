@@ -31,7 +31,8 @@ static enum headwise_status pack_matrices(headwise_mlp *mlp, const headwise_cont
                                                       config->layout,
                                                       parts[i].scales,
                                                       parts[i].bias,
-                                                      config->dynamic_int8 ? context->dot : NULL};
+                                                      config->dynamic_int8 ? context->dot : NULL,
+                                                      config->dynamic_group};
         TRY(headwise_matrix_create(parts[i].matrix, context->kernels, &context->allocator, &source,
                                    config->packed_dtype, parts[i].inputs, parts[i].outputs));
     }
@@ -59,6 +60,7 @@ enum headwise_status headwise_mlp_build(headwise_mlp **mlp, headwise_context *co
         .gated = config->w_gate != NULL,
         .packed_dtype = config->packed_dtype,
         .dynamic_int8 = config->dynamic_int8,
+        .dynamic_group = config->dynamic_group,
         .weight_bytes = headwise_matrix_bytes(&created->up) +
                         headwise_matrix_bytes(&created->gate) +
                         headwise_matrix_bytes(&created->down),

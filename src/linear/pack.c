@@ -82,21 +82,24 @@ static float scale_of(float largest) {
     return scale < least ? least : scale > most ? most : scale;
 }
 
-/* Scales of a panel's columns, given or by the largest magnitudes. */
+/* Scales of a panel's columns, given or, in each group, by the largest magnitudes. */
 static void scale_panel(const struct packing *packing, float *scales, int64_t c, int width,
                         int columns) {
-    const float *panel = packing->panel;
+    const struct headwise_matrix *matrix = packing->matrix;
     if (packing->source->scales) {
         memcpy(scales, packing->source->scales + c, (size_t)columns * sizeof(float));
         return;
     }
-    for (int64_t t = 0; t < packing->matrix->k; t++) {
+    for (int64_t t = 0; t < matrix->k; t++) {
+        float *of_group = scales + headwise_matrix_scale_at(matrix, t);
+        const float *row = packing->panel + t * width;
         for (int j = 0; j < columns; j++)
-            scales[j] =
-                fabsf(panel[t * width + j]) > scales[j] ? fabsf(panel[t * width + j]) : scales[j];
+            of_group[j] = fabsf(row[j]) > of_group[j] ? fabsf(row[j]) : of_group[j];
     }
-    for (int j = 0; j < columns; j++)
-        scales[j] = scale_of(scales[j]);
+    for (int64_t g = 0; g < headwise_matrix_groups(matrix); g++) {
+        for (int j = 0; j < columns; j++)
+            scales[g * matrix->padded + j] = scale_of(scales[g * matrix->padded + j]);
+    }
 }
 
 /* scales and integers are zeros before. */
@@ -104,8 +107,9 @@ static enum headwise_status quantize_panel(const struct packing *packing, int8_t
                                            float *scales, int64_t c, int width, int columns) {
     scale_panel(packing, scales, c, width, columns);
     for (int64_t t = 0; t < packing->matrix->k; t++) {
+        const float *of_group = scales + headwise_matrix_scale_at(packing->matrix, t);
         for (int j = 0; j < columns; j++) {
-            float weight = packing->panel[t * width + j], x = weight / scales[j];
+            float weight = packing->panel[t * width + j], x = weight / of_group[j];
             if (!(isfinite(weight) && x >= -128.5f && x < 127.5f))
                 return fail_weight(packing, t, c + j, weight);
             integers[t * width + j] = (int8_t)lrintf(x);
@@ -134,9 +138,10 @@ static void order_panel(const struct packing *packing, const int8_t *integers, i
     int64_t together = matrix->together;
     int8_t *panel = (int8_t *)matrix->panels + matrix->depth * c;
     for (int64_t t = 0; t < matrix->k; t++) {
+        int32_t *sums = matrix->sums + headwise_matrix_scale_at(matrix, t) + c;
         for (int j = 0; j < width; j++) {
             panel[(t / together * width + j) * together + t % together] = integers[t * width + j];
-            matrix->sums[c + j] += integers[t * width + j];
+            sums[j] += integers[t * width + j];
         }
     }
 }
@@ -180,7 +185,7 @@ static enum headwise_status pack_panel(const struct packing *packing, int64_t c)
  * keeps where there are no inputs: those given, or that of zeros. */
 static void fill_scales(struct headwise_matrix *matrix, const struct headwise_matrix_source *source,
                         int64_t n) {
-    memset(matrix->scales, 0, matrix->bias_bytes);
+    memset(matrix->scales, 0, matrix->scales_bytes);
     for (int64_t j = 0; matrix->k == 0 && j < n; j++)
         matrix->scales[j] = source->scales ? source->scales[j] : scale_of(0.0f);
 }
@@ -193,9 +198,9 @@ static bool allocate(struct packing *packing, const struct headwise_allocator *a
     if (matrix->n > 0)
         matrix->bias = headwise_alloc(allocator, matrix->bias_bytes);
     if (matrix->n > 0 && is_i8)
-        matrix->scales = headwise_alloc(allocator, matrix->bias_bytes);
+        matrix->scales = headwise_alloc(allocator, matrix->scales_bytes);
     if (matrix->n > 0 && matrix->together)
-        matrix->sums = headwise_alloc(allocator, matrix->bias_bytes);
+        matrix->sums = headwise_alloc(allocator, matrix->scales_bytes);
     if (packs) {
         matrix->panels = headwise_alloc(allocator, matrix->panels_bytes);
         packing->rows = headwise_alloc(allocator, packing->buffer_bytes);
@@ -224,11 +229,14 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
         .dtype = dtype,
         .together = together,
         .k = k,
+        .group = together ? source->group : 0,
+        .padded = padded,
         .depth = depth,
         .n = n,
         .panels_bytes = headwise_bytes(padded * depth, headwise_dtype_size(dtype)),
         .bias_bytes = headwise_bytes(padded, sizeof(float)),
     };
+    matrix->scales_bytes = headwise_bytes(padded * headwise_matrix_groups(matrix), sizeof(float));
     struct packing packing = {.matrix = matrix,
                               .kernels = kernels,
                               .source = source,
@@ -245,7 +253,7 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
         if (matrix->scales)
             fill_scales(matrix, source, n);
         if (matrix->sums)
-            memset(matrix->sums, 0, matrix->bias_bytes);
+            memset(matrix->sums, 0, matrix->scales_bytes);
         if (matrix->sums && k > 0)
             memset(matrix->panels, 0, matrix->panels_bytes);
     }

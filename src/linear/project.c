@@ -249,6 +249,7 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
         .x_stride = projection->x_stride,
         .m = work->m,
         .n = projection->k,
+        .group = projection->outputs[0].matrix->group,
         .scratch = worker_scratch(projection, worker),
     };
     int64_t step = headwise_dynamic_inputs(&dynamic);

@@ -10,13 +10,15 @@ static uint32_t sum_of(const uint8_t *bytes, const int8_t *weights, int n, ptrdi
     return sum;
 }
 
-static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
+/* Inputs of one group, or all. */
+static void multiply_group(float *restrict y, ptrdiff_t y_stride,
                            const struct headwise_dot_rows *rows,
                            const struct headwise_dot_columns *columns, bool resume) {
     for (ptrdiff_t i = 0; i < rows->m; i++) {
         const struct headwise_rounding *rounding = rows->roundings + i;
         for (int j = 0; j < columns->n; j++) {
             float *to = y + i * y_stride + j;
+            float before = columns->adds ? *to : columns->bias ? columns->bias[j] : 0.0f;
             uint32_t sum = 0;
             if (resume)
                 memcpy(&sum, to, sizeof sum);
@@ -26,9 +28,30 @@ static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
                           columns->n, columns->k);
             memcpy(to, &sum, sizeof sum);
             if (columns->scales)
-                *to = multiply_add((float)(int32_t)sum * columns->scales[j], rounding->scale,
-                                   columns->bias ? columns->bias[j] : 0.0f);
+                *to =
+                    multiply_add((float)(int32_t)sum * columns->scales[j], rounding->scale, before);
         }
+    }
+}
+
+static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
+                           const struct headwise_dot_rows *rows,
+                           const struct headwise_dot_columns *columns, bool resume) {
+    struct headwise_dot_rows bytes = *rows;
+    struct headwise_dot_columns part = *columns;
+    ptrdiff_t k = columns->k, step = columns->group ? columns->group : k;
+    for (ptrdiff_t begin = 0;;) { /* once without inputs */
+        part.k = step < k - begin ? step : k - begin;
+        multiply_group(y, y_stride, &bytes, &part, resume);
+        begin += step;
+        if (begin >= k)
+            return;
+        bytes.bytes += step;
+        bytes.roundings += rows->groups_apart;
+        part.panel += step * columns->n;
+        part.sums += columns->groups_apart;
+        part.scales += columns->groups_apart;
+        part.adds = true;
     }
 }
 

@@ -34,11 +34,13 @@ DOT_TILE dot_step(sums *restrict s, const struct dot *d, const uint8_t *bytes, p
     }
 }
 
-DOT_TILE dot_tile(const struct dot *d, ptrdiff_t first, int rows, int vecs) {
+/* Inputs begin ... begin + k - 1, begin a multiple of four. */
+DOT_TILE dot_inputs(const struct dot *d, const struct dot_group *group, ptrdiff_t begin,
+                    ptrdiff_t k, ptrdiff_t first, int rows, int vecs) {
     const int chains = rows * vecs, fit = DOT_CHAINS / chains;
     const int parts = fit >= DOT_PARTS ? DOT_PARTS : fit >= 2 ? 2 : 1;
     sums s[DOT_CHAINS];
-    ptrdiff_t t = 0, n = (d->columns->k + 3) / 4;
+    ptrdiff_t t = begin / 4, n = t + (k + 3) / 4;
     const uint8_t *bytes = d->rows->bytes + first * d->rows->stride;
     UNROLLED
     for (int i = 0; i < parts * chains; i++)
@@ -55,7 +57,20 @@ DOT_TILE dot_tile(const struct dot *d, ptrdiff_t first, int rows, int vecs) {
         UNROLLED
         for (int part = 1; part < parts; part++)
             s[i] = join_sums(s[i], s[part * chains + i]);
-        dot_end(d, first + i / vecs, i % vecs * LANES, total_of(s[i]));
+        dot_end(d, group, first + i / vecs, i % vecs * LANES, total_of(s[i]));
+    }
+}
+
+DOT_TILE dot_tile(const struct dot *d, ptrdiff_t first, int rows, int vecs) {
+    ptrdiff_t k = d->columns->k, step = d->columns->group ? d->columns->group : k;
+    struct dot_group group;
+    dot_first_group(&group, d);
+    for (ptrdiff_t begin = 0;;) { /* once without inputs */
+        dot_inputs(d, &group, begin, step < k - begin ? step : k - begin, first, rows, vecs);
+        begin += step;
+        if (begin >= k)
+            break;
+        dot_next_group(&group, d);
     }
 }
 

@@ -140,6 +140,12 @@ static void linear_configs(enum headwise_isa isa) {
     EXPECT(create_linear(), c->scales, NULL, "scales is NULL");
     EXPECT(create_linear(), c->scales, scene.bad_scales, "scales[9] is inf");
     EXPECT(create_linear(), c->n_inputs, 131073, "131073 inputs");
+    EXPECT(create_linear(), c->dynamic_group, 64, "dynamic_group is 64, but weights are i8");
+    close_scene();
+    open_scene(isa, DENSE_GROUPS);
+    EXPECT(create_linear(), c->dynamic_group, 32, "is 32, expected 0 or a multiple of 64 up to");
+    EXPECT(create_linear(), c->dynamic_int8, false, "64, but dynamic_int8 is not set");
+    EXPECT(create_linear(), c->scales, scene.bad_scales, "scales is given, which is of all inputs");
     assert_int_equal(create_linear(), HEADWISE_OK);
     close_scene();
 }

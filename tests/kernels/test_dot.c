@@ -98,11 +98,26 @@ static void expect_sums(const struct product *p, const char *name, int64_t facto
         }
 }
 
+/* What is in y takes the bias's place: the bias itself here. */
+static void check_adding(const struct product *p, const struct headwise_dot *dot,
+                         const struct headwise_dot_rows *rows,
+                         const struct headwise_dot_columns *columns) {
+    struct headwise_dot_columns adding = *columns;
+    if (p->k > HEADWISE_DOT_GROUP)
+        return;
+    adding.bias = NULL;
+    adding.adds = true;
+    for (ptrdiff_t i = 0; i < p->m; i++)
+        memcpy(p->y + i * p->y_stride, p->bias, (size_t)p->n * sizeof(float));
+    dot->multiply(p->y, p->y_stride, rows, &adding, false);
+    expect_sums(p, dot->name, 1, true);
+}
+
 static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, struct test_rng *rng,
                       ptrdiff_t m, int n, ptrdiff_t k) {
     struct product p = make_product(isa, dot, rng, m, n, k);
-    const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m};
-    struct headwise_dot_columns columns = {p.panel, n, k, p.sums, NULL, NULL};
+    const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0};
+    struct headwise_dot_columns columns = {.panel = p.panel, .n = n, .k = k, .sums = p.sums};
     dot->multiply(p.y, p.y_stride, &rows, &columns, false);
     expect_sums(&p, dot->name, 1, false);
     dot->multiply(p.y, p.y_stride, &rows, &columns, true);
@@ -111,11 +126,47 @@ static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, str
     columns.bias = p.bias;
     dot->multiply(p.y, p.y_stride, &rows, &columns, true);
     expect_sums(&p, dot->name, 3, true);
+    check_adding(&p, dot, &rows, &columns);
     memset(p.bias, 0, (size_t)n * sizeof(float));
     columns.bias = NULL;
     dot->multiply(p.y, p.y_stride, &rows, &columns, false);
     expect_sums(&p, dot->name, 1, true);
     guard_check();
+}
+
+/* Groups of one call, against a call for each group, which adds to what the one before left. */
+static void check_groups(enum headwise_isa isa, const struct headwise_dot *dot,
+                         struct test_rng *rng, ptrdiff_t m, int n, ptrdiff_t k, ptrdiff_t group) {
+    struct product p = make_product(isa, dot, rng, m, n, k);
+    ptrdiff_t groups = (k + group - 1) / group, floats = groups * n;
+    struct headwise_rounding *roundings = guard_alloc((size_t)(groups * m) * sizeof *roundings, 0);
+    int32_t *sums = guard_alloc((size_t)floats * sizeof *sums, 0);
+    float *scales = guard_floats((size_t)floats), *want = guard_floats((size_t)(m * n));
+    test_rng_fill(rng, scales, (size_t)floats, 1);
+    for (ptrdiff_t i = 0; i < groups * m; i++)
+        roundings[i] = (struct headwise_rounding){0.5f + test_rng_float(rng), 0, 0,
+                                                  random_byte(rng, p.lowest)};
+    for (ptrdiff_t i = 0; i < floats; i++)
+        sums[i] = (int32_t)test_rng_below(rng, 1000) - 500;
+    for (ptrdiff_t g = 0, t = 0; g < groups; g++, t += group) {
+        const struct headwise_dot_rows rows = {p.bytes + t, p.stride, roundings + g * m, m, 0};
+        const struct headwise_dot_columns columns = {.panel = p.panel + t * n,
+                                                     .n = n,
+                                                     .k = k - t < group ? k - t : group,
+                                                     .sums = sums + g * n,
+                                                     .scales = scales + g * n,
+                                                     .bias = p.bias,
+                                                     .adds = g > 0};
+        dot->multiply(want, n, &rows, &columns, false);
+    }
+    const struct headwise_dot_rows rows = {p.bytes, p.stride, roundings, m, m};
+    const struct headwise_dot_columns columns = {p.panel, n,     k,     sums, scales,
+                                                 p.bias,  false, group, n};
+    dot->multiply(p.y, p.y_stride, &rows, &columns, false);
+    for (ptrdiff_t i = 0; i < m; i++)
+        compare_same_bits(p.y + i * p.y_stride, want + i * n, n,
+                          "%s, m %td n %d k %td, groups of %td", dot->name, m, n, k, group);
+    guard_reset();
 }
 
 /* One that the system refuses would be tested as another, and says so. */
@@ -142,6 +193,20 @@ static void sums_are_exact(enum headwise_isa isa) {
                 }
 }
 
+static void groups_follow_one_another(enum headwise_isa isa) {
+    static const ptrdiff_t ks[] = {1, 64, 128, 130, 192, 576, 1027}, ms[] = {1, 3, 16, 33, 50};
+    static const ptrdiff_t groups[] = {64, 128, 512};
+    const struct headwise_kernels *kernels = tier_kernels(isa);
+    const struct headwise_dot *dot;
+    struct test_rng rng = test_rng_make(963);
+    for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
+        for (size_t ik = is_refused(dot) ? TEST_COUNT(ks) : 0; ik < TEST_COUNT(ks); ik++)
+            for (size_t im = 0; im < TEST_COUNT(ms); im++)
+                for (size_t ig = 0; ig < TEST_COUNT(groups); ig++)
+                    for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min)
+                        check_groups(isa, dot, &rng, ms[im], n, ks[ik], groups[ig]);
+}
+
 /* The most inputs, all of the largest product: 255 from the zero, weights of -128, and of 127. */
 static void the_largest_sums_fit(enum headwise_isa isa) {
     enum { K = HEADWISE_DOT_INPUTS };
@@ -152,8 +217,9 @@ static void the_largest_sums_fit(enum headwise_isa isa) {
     for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
         for (ptrdiff_t m = 1; m <= 18; m += 17) {
             struct product p = make_product(isa, dot, &rng, m, n, K);
-            const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m};
-            const struct headwise_dot_columns columns = {p.panel, n, K, p.sums, NULL, NULL};
+            const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0};
+            const struct headwise_dot_columns columns = {
+                .panel = p.panel, .n = n, .k = K, .sums = p.sums};
             for (ptrdiff_t i = 0; i < m; i++) {
                 p.roundings[i].zero_byte = i % 2 == 0 ? lowest : lowest + 255;
                 memset(p.bytes + i * p.stride, i % 2 == 0 ? lowest + 255 : lowest, K);
@@ -171,6 +237,8 @@ static void the_largest_sums_fit(enum headwise_isa isa) {
 }
 
 int main(void) {
-    const struct test_case cases[] = {TEST_CASE(sums_are_exact), TEST_CASE(the_largest_sums_fit)};
+    const struct test_case cases[] = {TEST_CASE(sums_are_exact),
+                                      TEST_CASE(groups_follow_one_another),
+                                      TEST_CASE(the_largest_sums_fit)};
     return test_run_tiers(cases, TEST_COUNT(cases));
 }

@@ -59,6 +59,22 @@ static void expect_rounded_product(enum headwise_isa isa, const struct dense_mat
     }
 }
 
+/* Groups: integers, exactly, and one float sum from the bias on. */
+static void expect_grouped_product(enum headwise_isa isa, const struct dense_matrix *w,
+                                   const float *x, const float *y) {
+    for (int64_t j = 0; j < w->n; j++) {
+        float want = w->bias[j];
+        for (int64_t first = 0; first < w->k; first += DENSE_GROUP) {
+            int64_t n = w->k - first < DENSE_GROUP ? w->k - first : DENSE_GROUP, sum = 0;
+            const struct rounded_row row = rounded_make(isa, x + first, n);
+            for (int64_t t = first; t < first + n; t++)
+                sum += rounded_integer(&row, x[t]) * dense_group_integer(w, t, j);
+            want = rounded_output(&row, sum, dense_group_scale(w, first, j), want);
+        }
+        compare_expect((double)y[j], (double)want, 0, "groups, k %d, y[%d]", (int)w->k, (int)j);
+    }
+}
+
 static void products(enum headwise_isa isa) {
     headwise_context *context = call_context(isa, 1);
     struct test_rng rng = test_rng_make(311);
@@ -74,6 +90,8 @@ static void products(enum headwise_isa isa) {
             for (int64_t r = 0; r < m; r++) {
                 if (kind == DENSE_DYNAMIC)
                     expect_rounded_product(isa, &w, x + r * (k + GAP), y + r * (n + GAP));
+                else if (kind == DENSE_GROUPS)
+                    expect_grouped_product(isa, &w, x + r * (k + GAP), y + r * (n + GAP));
                 else
                     expect_product(&w, x + r * (k + GAP), y + r * (n + GAP));
                 if (r + 1 < m)
@@ -244,7 +262,13 @@ static void describes(enum headwise_isa isa) {
     assert_int_equal(info->n_outputs, 32);
     assert_int_equal(info->packed_dtype, HEADWISE_I8);
     assert_true(info->dynamic_int8);
+    assert_int_equal(info->dynamic_group, 0);
     assert_true(info->weight_bytes >= 50 * 32 + 32 * 4);
+    headwise_linear_destroy(linear);
+    w = dense_make(&rng, DENSE_GROUPS, HEADWISE_IN_OUT, 150, 32);
+    linear = dense_create(context, &w);
+    assert_int_equal(headwise_linear_describe(linear)->dynamic_group, DENSE_GROUP);
+    assert_true(headwise_linear_describe(linear)->weight_bytes >= 150 * 32 + 3 * 32 * 4);
     headwise_linear_destroy(linear);
     headwise_linear_destroy(NULL);
     headwise_context_destroy(context);

@@ -329,8 +329,8 @@ static void test_arguments(enum headwise_isa isa) {
     wrong.rotary = (enum headwise_checkpoint_rotary)3;
     expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "rotary is 3");
     wrong.rotary = HEADWISE_CHECKPOINT_ROTARY_AUTO;
-    wrong.weights = (enum headwise_checkpoint_weights)6;
-    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "weights is 6, expected 0 to 5");
+    wrong.weights = (enum headwise_checkpoint_weights)7;
+    expect_invalid(headwise_checkpoint_open(&model, path, &wrong), "weights is 7, expected 0 to 6");
     assert_null(model);
     model = models_open(path, &options);
     expect_invalid(headwise_checkpoint_layer_create(NULL, model, context, NULL, 0),

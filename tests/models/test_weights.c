@@ -85,6 +85,7 @@ static void weights_are_kept_as_asked(enum headwise_isa isa) {
         [HEADWISE_CHECKPOINT_WEIGHTS_BF16] = HEADWISE_BF16,
         [HEADWISE_CHECKPOINT_WEIGHTS_I8] = HEADWISE_I8,
         [HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC] = HEADWISE_I8,
+        [HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128] = HEADWISE_I8,
     };
     headwise_context *context = call_context(isa, 1);
     for (size_t i = 0; i < TEST_COUNT(want); i++) {
@@ -96,7 +97,9 @@ static void weights_are_kept_as_asked(enum headwise_isa isa) {
                          want[i]);
         assert_int_equal(headwise_checkpoint_layer_config(layer)->packed_dtype, want[i]);
         assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->dynamic_int8,
-                         i == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC);
+                         i >= HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC);
+        assert_int_equal(headwise_mha_describe(headwise_checkpoint_layer_mha(layer))->dynamic_group,
+                         i == HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128 ? 128 : 0);
         headwise_checkpoint_layer_destroy(layer);
         headwise_checkpoint_close(model);
     }

@@ -24,6 +24,7 @@ static const struct {
     {"bf16", HEADWISE_CHECKPOINT_WEIGHTS_BF16},
     {"i8", HEADWISE_CHECKPOINT_WEIGHTS_I8},
     {"dynamic", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC},
+    {"dynamic128", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds, N_HASHES = N_SMALL_NETWORKS * N_KINDS };
 

@@ -151,7 +151,7 @@ static void one_answer(enum headwise_isa isa) {
 static void one_answer_of_narrow_weights(enum headwise_isa isa) {
     check_network(isa, SMALL_BERT, HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC);
     check_network(isa, SMALL_MODERNBERT, HEADWISE_CHECKPOINT_WEIGHTS_I8);
-    check_network(isa, SMALL_LLAMA, HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC);
+    check_network(isa, SMALL_LLAMA, HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128);
     check_network(isa, SMALL_BERT, HEADWISE_CHECKPOINT_WEIGHTS_BF16);
     check_network(isa, SMALL_VIT, HEADWISE_CHECKPOINT_WEIGHTS_F16);
 }

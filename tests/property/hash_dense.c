@@ -32,6 +32,9 @@ static const struct dense_case cases[HASH_DENSE_CASES] = {
     {"linear_dynamic", DENSE_DYNAMIC, HEADWISE_ACTIVATION_GELU, 31, 270, 0, 48, false, 3},
     {"rows_layer", DENSE_F32, HEADWISE_ACTIVATION_NONE, 333, 0, 0, 500, false, 10},
     {"rows_rms", DENSE_F32, HEADWISE_ACTIVATION_NONE, 5, 0, 0, 77, false, 2},
+    {"mlp_gelu_groups", DENSE_GROUPS, HEADWISE_ACTIVATION_GELU, 330, 150, 600, 150, false, 9},
+    {"mlp_silu_groups", DENSE_GROUPS, HEADWISE_ACTIVATION_SILU, 2, 70, 290, 40, true, 1},
+    {"linear_groups", DENSE_GROUPS, HEADWISE_ACTIVATION_NONE, 20, 1100, 0, 90, false, 0},
 };
 
 const char *hash_dense_name(int number) {

@@ -177,11 +177,12 @@ static struct headwise_mha_config rotary_config(struct test_rng *rng, headwise_r
                                         .norm_adds_one = half};
 }
 
-/* Layer number 0 to 8: self, shared heads with f16 weights, cross, rotary with half-split pairs and
+/* Layer number 0 to 9: self, shared heads with f16 weights, cross, rotary with half-split pairs and
  * with interleaved ones, weights kept as f16, bf16 and integers,
- * and x rounded too. */
+ * x rounded too, and both in groups. */
 static uint64_t hash_layer(enum headwise_isa isa, int number) {
-    static const enum headwise_dtype kept_types[] = {F16, BF16, HEADWISE_I8, HEADWISE_I8};
+    static const enum headwise_dtype kept_types[] = {F16, BF16, HEADWISE_I8, HEADWISE_I8,
+                                                     HEADWISE_I8};
     struct test_rng rng = test_rng_fixed(1000 + (uint64_t)number);
     struct headwise_mha_config config = {.d_model = 64, .n_heads = 8};
     headwise_rotary *rotary =
@@ -206,7 +207,8 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
                                               .d_out = 50,
                                               .n_heads = 5,
                                               .packed_dtype = kept_types[number - 5],
-                                              .dynamic_int8 = number == 8};
+                                              .dynamic_int8 = number >= 8,
+                                              .dynamic_group = number == 9 ? 64 : 0};
     layer_fill_weights(&rng, &config, true);
     struct layer_call call = layer_call_make(&rng, &config, 2, 70, number == 2 ? 290 : -1, F32);
     call.options.causal = number == 2 ? NONE : TOP;
@@ -227,14 +229,14 @@ static uint64_t hash_layer(enum headwise_isa isa, int number) {
 
 enum {
     N_CALLS = sizeof(hash_cases) / sizeof(hash_cases[0]),
-    N_LAYER_ENDS = N_CALLS + 9,
+    N_LAYER_ENDS = N_CALLS + 10,
     N_HASHES = N_LAYER_ENDS + HASH_DENSE_CASES
 };
 
 static const char *name_of(size_t i) {
-    static const char *const layers[] = {"layer",           "layer_f16_gqa",     "layer_cross",
-                                         "layer_rotary",    "layer_interleaved", "layer_kept_f16",
-                                         "layer_kept_bf16", "layer_kept_i8",     "layer_dynamic"};
+    static const char *const layers[] = {
+        "layer",          "layer_f16_gqa",   "layer_cross",   "layer_rotary",  "layer_interleaved",
+        "layer_kept_f16", "layer_kept_bf16", "layer_kept_i8", "layer_dynamic", "layer_groups"};
     return i < N_CALLS        ? hash_cases[i].name
            : i < N_LAYER_ENDS ? layers[i - N_CALLS]
                               : hash_dense_name((int)(i - N_LAYER_ENDS));

@@ -12,8 +12,8 @@ static bool has_integers(enum dense_kind kind) {
 }
 
 static enum headwise_dtype kept_type(enum dense_kind kind) {
-    static const enum headwise_dtype types[DENSE_KINDS] = {HEADWISE_F32, HEADWISE_F16,
-                                                           HEADWISE_BF16, HEADWISE_I8, HEADWISE_I8};
+    static const enum headwise_dtype types[DENSE_KINDS] = {
+        HEADWISE_F32, HEADWISE_F16, HEADWISE_BF16, HEADWISE_I8, HEADWISE_I8, HEADWISE_I8};
     return types[kind];
 }
 
@@ -38,6 +38,26 @@ struct dense_matrix dense_make(struct test_rng *rng, enum dense_kind kind,
     return matrix;
 }
 
+static float given_f32(const struct dense_matrix *matrix, int64_t t, int64_t j) {
+    int64_t at = matrix->layout == HEADWISE_OUT_IN ? j * matrix->k + t : t * matrix->n + j;
+    return ((const float *)matrix->given)[at];
+}
+
+/* The largest magnitude / 127, rounded up to 16 significant bits. */
+float dense_group_scale(const struct dense_matrix *matrix, int64_t t, int64_t j) {
+    float largest = 0;
+    int64_t first = t / DENSE_GROUP * DENSE_GROUP;
+    for (int64_t i = first; i < matrix->k && i < first + DENSE_GROUP; i++)
+        largest = fmaxf(largest, fabsf(given_f32(matrix, i, j)));
+    int exponent;
+    double digits = frexp((double)(largest / 127.0f), &exponent);
+    return fmaxf(0x1p-126f, (float)ldexp(ceil(ldexp(digits, 16)), exponent - 16));
+}
+
+int64_t dense_group_integer(const struct dense_matrix *matrix, int64_t t, int64_t j) {
+    return llrintf(given_f32(matrix, t, j) / dense_group_scale(matrix, t, j));
+}
+
 double dense_kept(const struct dense_matrix *matrix, int64_t t, int64_t j) {
     int64_t at = matrix->layout == HEADWISE_OUT_IN ? j * matrix->k + t : t * matrix->n + j;
     if (has_integers(matrix->kind))
@@ -58,8 +78,9 @@ struct headwise_linear_config dense_config(const struct dense_matrix *matrix) {
         .weights = matrix->given,
         .bias = matrix->bias,
         .packed_dtype = kept_type(matrix->kind),
-        .dynamic_int8 = matrix->kind == DENSE_DYNAMIC,
+        .dynamic_int8 = matrix->kind == DENSE_DYNAMIC || matrix->kind == DENSE_GROUPS,
         .scales = matrix->scales,
+        .dynamic_group = matrix->kind == DENSE_GROUPS ? DENSE_GROUP : 0,
     };
 }
 
@@ -101,6 +122,7 @@ struct headwise_mlp_config dense_mlp_config(const struct dense_matrix *up,
         .scales_up = up->scales,
         .scales_gate = gate ? gate->scales : NULL,
         .scales_down = down->scales,
+        .dynamic_group = matrix.dynamic_group,
     };
 }
 

@@ -13,8 +13,11 @@ enum dense_kind {
     DENSE_BF16,
     DENSE_I8,      /* given as integers with scales */
     DENSE_DYNAMIC, /* likewise, and rows are rounded */
+    DENSE_GROUPS,  /* given as f32; weights and rows are rounded in groups of DENSE_GROUP */
     DENSE_KINDS
 };
+
+enum { DENSE_GROUP = 64 };
 
 /* Weights of n outputs by k inputs in guarded memory. */
 struct dense_matrix {
@@ -29,8 +32,13 @@ struct dense_matrix {
 struct dense_matrix dense_make(struct test_rng *rng, enum dense_kind kind,
                                enum headwise_layout layout, int64_t k, int64_t n);
 
-/* The weight of input t in output j that is kept: without its scale where it is an integer. */
+/* The weight of input t in output j that is kept: without its scale where it is an integer. Not of
+ * GROUPS. */
 double dense_kept(const struct dense_matrix *matrix, int64_t t, int64_t j);
+
+/* GROUPS: the scale of output j for the inputs of input t's group, and t's integer. */
+float dense_group_scale(const struct dense_matrix *matrix, int64_t t, int64_t j);
+int64_t dense_group_integer(const struct dense_matrix *matrix, int64_t t, int64_t j);
 
 struct headwise_linear_config dense_config(const struct dense_matrix *matrix);
 

@@ -15,7 +15,8 @@ static int read_packed(struct headwise_transformer_options *options, const char 
                  {"f16", HEADWISE_CHECKPOINT_WEIGHTS_F16},
                  {"bf16", HEADWISE_CHECKPOINT_WEIGHTS_BF16},
                  {"i8", HEADWISE_CHECKPOINT_WEIGHTS_I8},
-                 {"dynamic", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC}};
+                 {"dynamic", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC},
+                 {"dynamic128", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128}};
     for (size_t i = 0; text && i < sizeof types / sizeof *types; i++) {
         if (strcmp(text, types[i].name) == 0) {
             options->weights_is_set = true;
@@ -23,7 +24,8 @@ static int read_packed(struct headwise_transformer_options *options, const char 
             return EXIT_GOOD;
         }
     }
-    return text ? fail("option --packed is \"%s\", expected stored, f32, f16, bf16, i8 or dynamic",
+    return text ? fail("option --packed is \"%s\", expected stored, f32, f16, bf16, i8, dynamic or "
+                       "dynamic128",
                        text)
                 : EXIT_GOOD;
 }

@@ -27,10 +27,12 @@ static int read_packed(struct headwise_mha_config *config, const char *text) {
             return EXIT_GOOD;
         }
     }
-    config->dynamic_int8 = strcmp(text, "dynamic") == 0;
+    config->dynamic_group = strcmp(text, "dynamic128") == 0 ? 128 : 0;
+    config->dynamic_int8 = config->dynamic_group > 0 || strcmp(text, "dynamic") == 0;
     config->packed_dtype = config->dynamic_int8 ? HEADWISE_I8 : config->weight_dtype;
     if (!config->dynamic_int8 && strcmp(text, "stored") != 0)
-        return fail("option --packed is \"%s\", expected f32, f16, bf16, i8, dynamic or stored",
+        return fail("option --packed is \"%s\", expected f32, f16, bf16, i8, dynamic, dynamic128 "
+                    "or stored",
                     text);
     return EXIT_GOOD;
 }

@@ -38,7 +38,7 @@ struct layer_settings {
         LAYER_OPTION(prefix, OPTION_TEXT, "TEXT",                                                  \
                      "in front of the weights' names (\"h2.\": h2.W_Q)"),                          \
         LAYER_OPTION(packed, OPTION_TEXT, "TYPE",                                                  \
-                     "keep weights as f32 (default), f16, bf16, i8, dynamic or stored"),           \
+                     "weights as f32 (default), f16, bf16, i8, dynamic, dynamic128, stored"),      \
         LAYER_OPTION(memory, OPTION_TEXT, "NAME",                                                  \
                      "the input's tensor that keys and values come from"),                         \
         LAYER_OPTION(causal, OPTION_TEXT, "MODE", "none (default), top-left or bottom-right"),     \
@@ -59,7 +59,8 @@ struct layer_settings {
     "tensor \"memory\". --causal, --scale and --softcap then replace the model's.\n"               \
     "--packed rounds the matrices to a narrower type; stored: the file's own, f16 or bf16 where "  \
     "all\n"                                                                                        \
-    "four have it; dynamic: i8, and what is multiplied with them is rounded to integers too.\n"
+    "four have it; dynamic: i8, and what is multiplied with them is rounded to integers too;\n"    \
+    "dynamic128: with a scale for each 128 inputs.\n"
 
 /* A layer with its input. */
 struct layer_opened {

@@ -26,7 +26,7 @@ static const struct option options[] = {
     OPTION(maps, 0, OPTION_FLAG, NULL, "also the maps of all heads: attention.N"),
     OPTION(gates, 0, OPTION_TEXT, "G.safetensors", "gates [layers,heads]: factors of heads"),
     OPTION(packed, 0, OPTION_TEXT, "TYPE",
-           "keep weights as stored (default), f32, f16, bf16, i8 or dynamic"),
+           "weights as stored (default), f32, f16, bf16, i8, dynamic, dynamic128"),
     OPTION(part, 0, OPTION_TEXT, "NAME", "text or vision; the first"),
     OPTION(overrides, 0, OPTION_TEXT, "JSON", "keys in front of config.json's"),
     OPTION(budget, 0, OPTION_INTEGER, "N", "tokens that are worked on together; 256 a thread"),
@@ -65,9 +65,13 @@ static int read_packed(struct headwise_transformer_options *opening, const char 
         const char *name;
         enum headwise_checkpoint_weights weights;
     } names[] = {
-        {"f32", HEADWISE_CHECKPOINT_WEIGHTS_F32}, {"stored", HEADWISE_CHECKPOINT_WEIGHTS_STORED},
-        {"f16", HEADWISE_CHECKPOINT_WEIGHTS_F16}, {"bf16", HEADWISE_CHECKPOINT_WEIGHTS_BF16},
-        {"i8", HEADWISE_CHECKPOINT_WEIGHTS_I8},   {"dynamic", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC},
+        {"f32", HEADWISE_CHECKPOINT_WEIGHTS_F32},
+        {"stored", HEADWISE_CHECKPOINT_WEIGHTS_STORED},
+        {"f16", HEADWISE_CHECKPOINT_WEIGHTS_F16},
+        {"bf16", HEADWISE_CHECKPOINT_WEIGHTS_BF16},
+        {"i8", HEADWISE_CHECKPOINT_WEIGHTS_I8},
+        {"dynamic", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC},
+        {"dynamic128", HEADWISE_CHECKPOINT_WEIGHTS_DYNAMIC_128},
     };
     for (size_t i = 0; packed && i < sizeof names / sizeof *names; i++) {
         if (strcmp(packed, names[i].name) == 0) {
@@ -77,7 +81,8 @@ static int read_packed(struct headwise_transformer_options *opening, const char 
         }
     }
     return packed
-               ? fail("option --packed is \"%s\", expected f32, f16, bf16, i8, dynamic or stored",
+               ? fail("option --packed is \"%s\", expected f32, f16, bf16, i8, dynamic, dynamic128 "
+                      "or stored",
                       packed)
                : EXIT_GOOD;
 }
