@@ -163,8 +163,11 @@ static void agrees_in_a_batch(enum headwise_isa isa) {
                 "out");
 }
 
-/* 1100 keys: a head's map is looked at in more than one block of rows. */
+/* 1100 keys: a head's map is looked at in more than one block of rows. A minute on each tier under
+ * a sanitizer, hence on one there. */
 static void agrees_over_blocks(enum headwise_isa isa) {
+    if (test_share() > 1 && isa != headwise_isa_best())
+        return;
     write_random(1, 1100);
     cli_accepts("layer", RANDOM, "--probe", "weights,contrib", "-o", "out");
     cli_accepts("inspect", RANDOM, REPORT);

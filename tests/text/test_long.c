@@ -2,11 +2,17 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "runner.h"
 #include "small.h"
 
 /* 8 times the text: 8 x 23 / 20 = 9 times the time by n log n, 64 times by n squared. Other work on
  * the machine may slow the longer one by three more. */
 enum { SHORT = 1250000, FACTOR = 8, MOST = 28 };
+
+/* Bytes of the short texts: a share of them where a processor is emulated or watched. */
+static size_t short_size(void) {
+    return (size_t)(SHORT / test_share());
+}
 
 struct pattern {
     const char *name, *repeated;
@@ -33,17 +39,17 @@ static double encode_time(headwise_encoding *encoding, const headwise_tokenizer 
 }
 
 static void expect_linear(const char *name, const char *json) {
-    char *bytes = malloc((size_t)SHORT * FACTOR);
+    char *bytes = malloc(short_size() * FACTOR);
     headwise_tokenizer *tokenizer = small_open(json);
     assert_non_null(bytes);
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
-        size_t n = strlen(patterns[p].repeated), size = (size_t)SHORT * FACTOR / n * n;
+        size_t n = strlen(patterns[p].repeated), size = short_size() * FACTOR / n * n;
         for (size_t i = 0; i < size; i += n)
             memcpy(bytes + i, patterns[p].repeated, n);
         headwise_encoding *encoding;
         assert_int_equal(headwise_encoding_create(&encoding, NULL), HEADWISE_OK);
         encode_time(encoding, tokenizer, bytes, size); /* now its memory is there */
-        double few = encode_time(encoding, tokenizer, bytes, SHORT / n * n);
+        double few = encode_time(encoding, tokenizer, bytes, short_size() / n * n);
         double many = encode_time(encoding, tokenizer, bytes, size);
         headwise_encoding_destroy(encoding);
         print_message("%s, %s: %.3f s, %.3f s\n", name, patterns[p].name, few, many);
