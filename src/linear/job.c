@@ -31,6 +31,13 @@ static int64_t hidden_width(const struct headwise_linear_job *job) {
     return job->up ? job->up->n * (job->gate ? 2 : 1) : 0;
 }
 
+/* Rows that a task's are a multiple of: a tile of the kernels, or, for products of bytes, of AMX. */
+enum { BYTE_TILE_ROWS = 16 };
+
+static int64_t tile_rows(const struct headwise_linear_job *job) {
+    return job->down->together ? BYTE_TILE_ROWS : job->kernels->mr;
+}
+
 static int64_t most_block_rows(const struct headwise_linear_job *job) {
     int64_t most = job->kernels->sizes.project_rows, mr = job->kernels->mr;
     int64_t fit = HIDDEN_FLOATS / headwise_max(hidden_width(job), 1) / mr * mr;
@@ -48,9 +55,9 @@ enum { SPLIT_ROWS = 48 };
 
 /* Whether threads share columns rather than rows: where rows are few, or do not divide evenly. On
  * two threads 256 rows (132 and 124) are 20 % faster by rows, 128 (72 and 56) no slower by
- * columns. */
+ * columns. By columns every thread rounds all rows to bytes. */
 static bool is_by_columns(const struct headwise_linear_job *job, int n_threads) {
-    int64_t share = headwise_round_up(headwise_ceil_div(job->n_rows, n_threads), job->kernels->mr);
+    int64_t share = headwise_round_up(headwise_ceil_div(job->n_rows, n_threads), tile_rows(job));
     bool uneven = job->n_rows < share * n_threads / 16 * 15;
     return n_threads > 1 && job->n_rows <= job->kernels->sizes.project_rows &&
            (share < SPLIT_ROWS || uneven);
@@ -68,7 +75,7 @@ static void cut(struct headwise_linear_job *job, int n_threads) {
     int64_t most = most_block_rows(job);
     int64_t blocks = headwise_round_up(headwise_ceil_div(job->n_rows, most), n_threads);
     job->block_rows = headwise_min(
-        most, headwise_round_up(headwise_ceil_div(job->n_rows, blocks), job->kernels->mr));
+        most, headwise_round_up(headwise_ceil_div(job->n_rows, blocks), tile_rows(job)));
 }
 
 /* Whether products can go to y: whole panels, and nothing that is read later lies there. */
