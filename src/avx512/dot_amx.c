@@ -139,27 +139,33 @@ DOT_TILE multiply_block(const struct dot *d, const struct slice *slice, ptrdiff_
     }
 }
 
-/* As configure(), unless tiles are so already: it costs as much as eight products of tiles. */
-DOT_TILE configure_for(ptrdiff_t configured[2], ptrdiff_t lower, ptrdiff_t upper) {
-    if (configured[0] == lower && configured[1] == upper)
+/* As configure(), unless tiles are so already. */
+DOT_TILE configure_for(struct headwise_dot_state *state, ptrdiff_t lower, ptrdiff_t upper) {
+    if (state->rows[0] == lower && state->rows[1] == upper)
         return;
     configure(lower, upper);
-    configured[0] = lower;
-    configured[1] = upper;
+    state->rows[0] = lower;
+    state->rows[1] = upper;
 }
 
-DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice, ptrdiff_t configured[2],
-                        int widths) {
+void headwise_release_amx(struct headwise_dot_state *state) {
+    if (state->rows[0] > 0)
+        _tile_release();
+    *state = (struct headwise_dot_state){{0, 0}};
+}
+
+DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice,
+                        struct headwise_dot_state *state, int widths) {
     ptrdiff_t m = d->rows->m, i = 0;
     if (m >= BLOCK_ROWS)
-        configure_for(configured, TILE_ROWS_AMX, TILE_ROWS_AMX);
+        configure_for(state, TILE_ROWS_AMX, TILE_ROWS_AMX);
     for (; m - i >= BLOCK_ROWS; i += BLOCK_ROWS)
         multiply_block(d, slice, i, BLOCK_ROWS, 2, widths);
     if (m - i > TILE_ROWS_AMX) {
-        configure_for(configured, TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
+        configure_for(state, TILE_ROWS_AMX, m - i - TILE_ROWS_AMX);
         multiply_block(d, slice, i, m - i, 2, widths);
     } else if (m - i > 0) {
-        configure_for(configured, m - i, m - i);
+        configure_for(state, m - i, m - i);
         multiply_block(d, slice, i, m - i, 1, widths);
     }
 }
@@ -167,7 +173,7 @@ DOT_TILE multiply_slice(const struct dot *d, const struct slice *slice, ptrdiff_
 /* Slices end where a group does, so that no sums of a group go on in y. */
 DOT_TILE multiply_slices(const struct dot *d, const struct rest *rest, bool resume, int widths) {
     ptrdiff_t full = d->columns->k - rest->k, step = d->columns->group;
-    ptrdiff_t configured[2] = {0, 0};
+    struct headwise_dot_state own = {{0, 0}}, *state = d->rows->state ? d->rows->state : &own;
     struct dot_group group;
     struct slice slice = {.group = &group, .resume = resume};
     dot_first_group(&group, d);
@@ -177,7 +183,7 @@ DOT_TILE multiply_slices(const struct dot *d, const struct rest *rest, bool resu
         slice.rest = full - slice.first < most && rest->k > 0 ? rest : NULL;
         bool is_last = slice.end == full && (slice.rest || rest->k == 0);
         slice.ends = step > 0 || is_last;
-        multiply_slice(d, &slice, configured, widths);
+        multiply_slice(d, &slice, state, widths);
         if (is_last)
             break;
         slice.first = slice.end;
@@ -185,7 +191,7 @@ DOT_TILE multiply_slices(const struct dot *d, const struct rest *rest, bool resu
         if (step)
             dot_next_group(&group, d);
     }
-    _tile_release();
+    headwise_release_amx(&own);
 }
 
 void headwise_multiply_amx(float *restrict y, ptrdiff_t y_stride,

@@ -31,7 +31,7 @@ static bool is_right(void) {
     static int8_t panel[TEST_INPUTS * TEST_COLUMNS];
     static float y[TEST_ROWS * TEST_COLUMNS];
     static const struct headwise_rounding roundings[TEST_ROWS];
-    const struct headwise_dot_rows rows = {bytes, TEST_STRIDE, roundings, TEST_ROWS, 0};
+    const struct headwise_dot_rows rows = {bytes, TEST_STRIDE, roundings, TEST_ROWS, 0, NULL};
     const struct headwise_dot_columns columns = {
         .panel = panel, .n = TEST_COLUMNS, .k = TEST_INPUTS};
     for (int i = 0; i < TEST_ROWS * TEST_STRIDE; i++)
@@ -70,4 +70,5 @@ static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
         headwise_dot_vnni.multiply(y, y_stride, rows, columns, resume);
 }
 
-const struct headwise_dot headwise_dot_amx = {"amx", 4, multiply_bytes, is_usable};
+const struct headwise_dot headwise_dot_amx = {"amx", 4, multiply_bytes, is_usable,
+                                              headwise_release_amx};

@@ -42,13 +42,21 @@ typedef void headwise_round_rows_fn(uint8_t *restrict bytes, ptrdiff_t bytes_str
                                     const struct headwise_rounding *restrict roundings, ptrdiff_t m,
                                     ptrdiff_t k);
 
+/* What a thread's registers are set up for between its calls. Zero before the first of them; after
+ * the last, release takes it back. In between the thread makes no call with another state, or none.
+ */
+struct headwise_dot_state {
+    ptrdiff_t rows[2];
+};
+
 /* m rows of bytes. */
 struct headwise_dot_rows {
     const uint8_t *bytes;
     ptrdiff_t stride;
     const struct headwise_rounding *roundings;
     ptrdiff_t m;
-    ptrdiff_t groups_apart; /* from the roundings of a group to the next's */
+    ptrdiff_t groups_apart;           /* from the roundings of a group to the next's */
+    struct headwise_dot_state *state; /* or NULL: nothing stays set up after the call */
 };
 
 /* A panel of n columns, or k inputs of one: the weight of input t in column j is at
@@ -86,6 +94,7 @@ struct headwise_dot {
     int together;
     headwise_dot_fn *multiply;
     bool (*is_usable)(void); /* or NULL: wherever the features are; else multiply does without */
+    void (*release)(struct headwise_dot_state *state); /* or NULL: nothing is set up */
 };
 
 /* Of the tiers, without such instructions. */

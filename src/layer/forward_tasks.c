@@ -83,6 +83,7 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
                                int64_t first, int64_t m, float *scratch, float *out) {
     const struct headwise_call *call = forward->call;
     const struct headwise_matrix *o = &forward->mha->o;
+    struct headwise_dot_state state = {{0, 0}};
     const struct headwise_dynamic dynamic = {
         .kernels = forward->kernels,
         .dot = forward->dot,
@@ -92,10 +93,12 @@ static void contribute_dynamic(const struct headwise_forward *forward, int64_t b
         .n = o->k,
         .group = o->group,
         .scratch = scratch,
+        .state = &state,
     };
     headwise_dynamic_begin(&dynamic);
     headwise_dynamic_contribute(&dynamic, o, h * call->value_dim, call->value_dim,
                                 scratch + headwise_dynamic_floats(forward->kernels), out);
+    headwise_dynamic_end(&dynamic);
 }
 
 /* head_h * W_O[rows of h] for TASK_ROWS rows of one batch entry and head. */

@@ -60,6 +60,11 @@ static struct parts find_parts(const struct headwise_dynamic *dynamic) {
                           (uint8_t *)(scratch + at.bytes), scratch + at.sums, scratch + at.part};
 }
 
+void headwise_dynamic_end(const struct headwise_dynamic *dynamic) {
+    if (dynamic->dot->release)
+        dynamic->dot->release(dynamic->state);
+}
+
 void headwise_dynamic_begin(const struct headwise_dynamic *dynamic) {
     struct parts parts = find_parts(dynamic);
     if (dynamic->group)
@@ -109,7 +114,7 @@ static void multiply_groups(const struct headwise_dynamic *dynamic,
     struct parts parts = find_parts(dynamic);
     int64_t scales = headwise_matrix_scale_at(matrix, slice->t) + slice->c;
     const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
-                                           dynamic->m, dynamic->m};
+                                           dynamic->m,  dynamic->m,          dynamic->state};
     struct headwise_dot_columns columns = columns_of(dynamic, matrix, slice->c, slice->t, slice->k);
     columns.sums = matrix->sums + scales;
     columns.scales = matrix->scales + scales;
@@ -129,8 +134,8 @@ void headwise_dynamic_multiply(const struct headwise_dynamic *dynamic,
     }
     const struct headwise_matrix *matrix = slice->matrix;
     struct parts parts = find_parts(dynamic);
-    const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
-                                           dynamic->m, 0};
+    const struct headwise_dot_rows rows = {
+        parts.bytes, row_stride(dynamic), parts.roundings, dynamic->m, 0, dynamic->state};
     struct headwise_dot_columns columns = columns_of(dynamic, matrix, slice->c, slice->t, slice->k);
     if (!slice->resume)
         columns.sums = matrix->sums + slice->c;
@@ -181,7 +186,7 @@ static void sum_weights(const struct headwise_dynamic *dynamic,
                         const struct headwise_dot_columns *columns) {
     struct parts parts = find_parts(dynamic);
     uint8_t *ones = (uint8_t *)parts.part;
-    const struct headwise_dot_rows row = {ones, 0, parts.roundings, 1, 0};
+    const struct headwise_dot_rows row = {ones, 0, parts.roundings, 1, 0, dynamic->state};
     memset(ones, 1, (size_t)headwise_round_up(columns->k, LINE));
     dynamic->dot->multiply(parts.sums, 0, &row, columns, false);
 }
@@ -191,8 +196,8 @@ static void multiply_stretch(const struct headwise_dynamic *dynamic,
                              const struct stretch *stretch, float *tile, bool resume, bool ends) {
     bool adds = dynamic->group && resume; /* a group's sums end in each stretch */
     struct parts parts = find_parts(dynamic);
-    const struct headwise_dot_rows rows = {parts.bytes, row_stride(dynamic), parts.roundings,
-                                           dynamic->m, 0};
+    const struct headwise_dot_rows rows = {
+        parts.bytes, row_stride(dynamic), parts.roundings, dynamic->m, 0, dynamic->state};
     struct headwise_dot_columns columns = columns_of(dynamic, matrix, c, stretch->t, stretch->k);
     sum_weights(dynamic, &columns);
     columns.sums = (const int32_t *)(const void *)parts.sums;

@@ -14,7 +14,11 @@ struct headwise_dynamic {
     int64_t n;     /* components of a row */
     int64_t group; /* of them that are rounded alike (matrix.h); 0: all */
     float *scratch;
+    struct headwise_dot_state *state; /* zero at first, released by _end */
 };
+
+/* After the last product. */
+void headwise_dynamic_end(const struct headwise_dynamic *dynamic);
 
 /* Scratch, in floats. */
 int64_t headwise_dynamic_floats(const struct headwise_kernels *kernels);

@@ -31,7 +31,7 @@ static int64_t hidden_width(const struct headwise_linear_job *job) {
     return job->up ? job->up->n * (job->gate ? 2 : 1) : 0;
 }
 
-/* Rows that a task's are a multiple of: a tile of the kernels, or, for products of bytes, of AMX. */
+/* Rows that a task's are a multiple of: a tile of the kernels, or of AMX where bytes multiply. */
 enum { BYTE_TILE_ROWS = 16 };
 
 static int64_t tile_rows(const struct headwise_linear_job *job) {

@@ -242,6 +242,7 @@ static void round_inputs(const struct work *work, int worker) {
 static void run_dynamic(struct work *work, struct slice *slice, int64_t first, int64_t last,
                         int worker) {
     const struct headwise_projection *projection = work->projection;
+    struct headwise_dot_state state = {{0, 0}};
     const struct headwise_dynamic dynamic = {
         .kernels = projection->kernels,
         .dot = projection->dot,
@@ -251,6 +252,7 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
         .n = projection->k,
         .group = projection->outputs[0].matrix->group,
         .scratch = worker_scratch(projection, worker),
+        .state = &state,
     };
     int64_t step = headwise_dynamic_inputs(&dynamic);
     work->dynamic = &dynamic;
@@ -260,6 +262,7 @@ static void run_dynamic(struct work *work, struct slice *slice, int64_t first, i
         round_inputs(work, worker);
         run_panels(work, first, last);
     } while (slice->end < projection->k);
+    headwise_dynamic_end(&dynamic);
 }
 
 void headwise_projection_part(const struct headwise_projection *projection, int64_t row, int64_t m,

@@ -55,4 +55,4 @@ static void multiply_bytes(float *restrict y, ptrdiff_t y_stride,
     }
 }
 
-const struct headwise_dot headwise_dot_scalar = {"scalar", 4, multiply_bytes, NULL};
+const struct headwise_dot headwise_dot_scalar = {"scalar", 4, multiply_bytes, NULL, NULL};

@@ -128,6 +128,6 @@ ALWAYS_INLINE void dot_multiply(float *y, ptrdiff_t y_stride, const struct headw
                                const struct headwise_dot_columns *columns, bool resume) {          \
         dot_multiply(y, y_stride, rows, columns, resume);                                          \
     }                                                                                              \
-    const struct headwise_dot headwise_dot_##tier = {#tier, 4, multiply_bytes, NULL};
+    const struct headwise_dot headwise_dot_##tier = {#tier, 4, multiply_bytes, NULL, NULL};
 
 #endif

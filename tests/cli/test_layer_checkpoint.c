@@ -136,8 +136,9 @@ static void test_refused(enum headwise_isa isa) {
                 "--input", "in");
     cli_refuses("option --layer is given without --model", "layer", "--weights", "in", "--input",
                 "in", "--layer", "1");
-    cli_refuses("option --packed is \"f64\", expected f32, f16, bf16, i8, dynamic or stored",
-                "layer", "--model", path, "--input", "in", "--packed", "f64");
+    cli_refuses(
+        "option --packed is \"f64\", expected f32, f16, bf16, i8, dynamic, dynamic128 or stored",
+        "layer", "--model", path, "--input", "in", "--packed", "f64");
     cli_refuses("option --layer is -1", "layer", "--model", path, "--layer", "-1", "--input", "in");
     cli_refuses("has no self layer 2, expected 0 to 1", "layer", "--model", path, "--layer", "2",
                 "--input", "in", "-o", "out");

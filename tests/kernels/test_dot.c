@@ -116,7 +116,7 @@ static void check_adding(const struct product *p, const struct headwise_dot *dot
 static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, struct test_rng *rng,
                       ptrdiff_t m, int n, ptrdiff_t k) {
     struct product p = make_product(isa, dot, rng, m, n, k);
-    const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0};
+    const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0, NULL};
     struct headwise_dot_columns columns = {.panel = p.panel, .n = n, .k = k, .sums = p.sums};
     dot->multiply(p.y, p.y_stride, &rows, &columns, false);
     expect_sums(&p, dot->name, 1, false);
@@ -134,9 +134,11 @@ static void check_dot(enum headwise_isa isa, const struct headwise_dot *dot, str
     guard_check();
 }
 
-/* Groups of one call, against a call for each group, which adds to what the one before left. */
+/* Groups of one call, against a call for each group, which adds to what the one before left. What
+ * is set up for one call stays for the next. */
 static void check_groups(enum headwise_isa isa, const struct headwise_dot *dot,
-                         struct test_rng *rng, ptrdiff_t m, int n, ptrdiff_t k, ptrdiff_t group) {
+                         struct headwise_dot_state *state, struct test_rng *rng, ptrdiff_t m, int n,
+                         ptrdiff_t k, ptrdiff_t group) {
     struct product p = make_product(isa, dot, rng, m, n, k);
     ptrdiff_t groups = (k + group - 1) / group, floats = groups * n;
     struct headwise_rounding *roundings = guard_alloc((size_t)(groups * m) * sizeof *roundings, 0);
@@ -149,7 +151,8 @@ static void check_groups(enum headwise_isa isa, const struct headwise_dot *dot,
     for (ptrdiff_t i = 0; i < floats; i++)
         sums[i] = (int32_t)test_rng_below(rng, 1000) - 500;
     for (ptrdiff_t g = 0, t = 0; g < groups; g++, t += group) {
-        const struct headwise_dot_rows rows = {p.bytes + t, p.stride, roundings + g * m, m, 0};
+        const struct headwise_dot_rows rows = {p.bytes + t, p.stride, roundings + g * m,
+                                               m,           0,        state};
         const struct headwise_dot_columns columns = {.panel = p.panel + t * n,
                                                      .n = n,
                                                      .k = k - t < group ? k - t : group,
@@ -159,7 +162,7 @@ static void check_groups(enum headwise_isa isa, const struct headwise_dot *dot,
                                                      .adds = g > 0};
         dot->multiply(want, n, &rows, &columns, false);
     }
-    const struct headwise_dot_rows rows = {p.bytes, p.stride, roundings, m, m};
+    const struct headwise_dot_rows rows = {p.bytes, p.stride, roundings, m, m, state};
     const struct headwise_dot_columns columns = {p.panel, n,     k,     sums, scales,
                                                  p.bias,  false, group, n};
     dot->multiply(p.y, p.y_stride, &rows, &columns, false);
@@ -199,12 +202,17 @@ static void groups_follow_one_another(enum headwise_isa isa) {
     const struct headwise_kernels *kernels = tier_kernels(isa);
     const struct headwise_dot *dot;
     struct test_rng rng = test_rng_make(963);
-    for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
+    for (int number = 0; (dot = headwise_dot_get(isa, number)); number++) {
+        struct headwise_dot_state state = {{0, 0}};
         for (size_t ik = is_refused(dot) ? TEST_COUNT(ks) : 0; ik < TEST_COUNT(ks); ik++)
             for (size_t im = 0; im < TEST_COUNT(ms); im++)
                 for (size_t ig = 0; ig < TEST_COUNT(groups); ig++)
                     for (int n = kernels->nr_min; n <= kernels->nr; n += kernels->nr_min)
-                        check_groups(isa, dot, &rng, ms[im], n, ks[ik], groups[ig]);
+                        check_groups(isa, dot, &state, &rng, ms[im], n, ks[ik], groups[ig]);
+        if (dot->release)
+            dot->release(&state);
+        assert_int_equal(state.rows[0], 0);
+    }
 }
 
 /* The most inputs, all of the largest product: 255 from the zero, weights of -128, and of 127. */
@@ -217,7 +225,7 @@ static void the_largest_sums_fit(enum headwise_isa isa) {
     for (int number = 0; (dot = headwise_dot_get(isa, number)); number++)
         for (ptrdiff_t m = 1; m <= 18; m += 17) {
             struct product p = make_product(isa, dot, &rng, m, n, K);
-            const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0};
+            const struct headwise_dot_rows rows = {p.bytes, p.stride, p.roundings, m, 0, NULL};
             const struct headwise_dot_columns columns = {
                 .panel = p.panel, .n = n, .k = K, .sums = p.sums};
             for (ptrdiff_t i = 0; i < m; i++) {

@@ -23,7 +23,7 @@ struct encoder_settings {
      "FILE",      "a text in each line; -: standard input"},                                       \
         ENCODER_OPTION(jsonl, OPTION_FLAG, NULL, "objects, in (with --input) and out"),            \
         ENCODER_OPTION(packed, OPTION_TEXT, "TYPE",                                                \
-                       "weights as stored (default), f32, f16, bf16, i8, dynamic, dynamic128"),    \
+                       "stored (default), f32, f16, bf16, i8, dynamic, dynamic128"),               \
         ENCODER_OPTION(max_seq_length, OPTION_INTEGER, "N",                                        \
                        "most tokens of a text; the folder's limit"),                               \
         ENCODER_OPTION(refuse_long, OPTION_FLAG, NULL, "longer texts are refused, not cut"),       \

@@ -38,7 +38,7 @@ struct layer_settings {
         LAYER_OPTION(prefix, OPTION_TEXT, "TEXT",                                                  \
                      "in front of the weights' names (\"h2.\": h2.W_Q)"),                          \
         LAYER_OPTION(packed, OPTION_TEXT, "TYPE",                                                  \
-                     "weights as f32 (default), f16, bf16, i8, dynamic, dynamic128, stored"),      \
+                     "f32 (default), f16, bf16, i8, dynamic, dynamic128, stored"),                 \
         LAYER_OPTION(memory, OPTION_TEXT, "NAME",                                                  \
                      "the input's tensor that keys and values come from"),                         \
         LAYER_OPTION(causal, OPTION_TEXT, "MODE", "none (default), top-left or bottom-right"),     \

@@ -26,7 +26,7 @@ static const struct option options[] = {
     OPTION(maps, 0, OPTION_FLAG, NULL, "also the maps of all heads: attention.N"),
     OPTION(gates, 0, OPTION_TEXT, "G.safetensors", "gates [layers,heads]: factors of heads"),
     OPTION(packed, 0, OPTION_TEXT, "TYPE",
-           "weights as stored (default), f32, f16, bf16, i8, dynamic, dynamic128"),
+           "stored (default), f32, f16, bf16, i8, dynamic, dynamic128"),
     OPTION(part, 0, OPTION_TEXT, "NAME", "text or vision; the first"),
     OPTION(overrides, 0, OPTION_TEXT, "JSON", "keys in front of config.json's"),
     OPTION(budget, 0, OPTION_INTEGER, "N", "tokens that are worked on together; 256 a thread"),
