@@ -151,6 +151,13 @@ struct headwise_transformer_call {
      * with nothing else; no bit depends on it. A call with probes is one pass, whatever is said
      * here. 0: 256 for each thread of the context, and 512 at least. */
     int64_t max_pass_tokens;
+
+    /* Called on the calling thread after each layer of a pass, when its probe is written: probes of
+     * all layers may then name the same arrays, and memory is that of one layer. A status other
+     * than HEADWISE_OK ends the call, which returns it; the error line is the function's. NULL: not
+     * called. */
+    enum headwise_status (*layer_done)(void *user, int64_t layer);
+    void *layer_user;
 };
 
 /* Runs the network.

@@ -48,6 +48,18 @@ static enum headwise_status run_steps(headwise_context *context, const headwise_
     return status;
 }
 
+enum headwise_status headwise_encoder_vectors(headwise_context *context,
+                                              const headwise_encoder *encoder, float **vectors,
+                                              const float *rows, const int32_t *starts, int64_t n,
+                                              int64_t first_row) {
+    HEADWISE_FLOAT_SCOPE();
+    int64_t d_model = headwise_transformer_describe(encoder->transformer)->d_model;
+    for (int64_t i = 0; i < n; i++)
+        headwise_encoder_pool(encoder, *vectors + i * encoder->width, rows + starts[i] * d_model,
+                              starts[i + 1] - starts[i], d_model, first_row);
+    return run_steps(context, encoder, vectors, *vectors + n * encoder->width, n);
+}
+
 /* Memory of a pass: hidden rows, then twice the vectors. */
 static enum headwise_status run_pass(void *user, headwise_context *context,
                                      struct headwise_batch *batch) {
@@ -65,11 +77,8 @@ static enum headwise_status run_pass(void *user, headwise_context *context,
         return status;
     HEADWISE_FLOAT_SCOPE();
     float *vectors = batch->rows + n_hidden;
-    for (int64_t i = 0; i < batch->n; i++)
-        headwise_encoder_pool(
-            encoder, vectors + i * width, batch->rows + batch->starts[i] * d_model,
-            batch->starts[i + 1] - batch->starts[i], d_model, embedding->first_row);
-    status = run_steps(context, encoder, &vectors, vectors + n_pooled, batch->n);
+    status = headwise_encoder_vectors(context, encoder, &vectors, batch->rows, batch->starts,
+                                      batch->n, embedding->first_row);
     for (int64_t i = 0; !status && i < batch->n; i++) {
         float *dst = embedding->call->vectors + (batch->first + i) * embedding->columns;
         memcpy(dst, vectors + i * width, (size_t)embedding->columns * sizeof *dst);

@@ -85,6 +85,14 @@ enum headwise_status headwise_encoder_find_prompt(const headwise_encoder *encode
 void headwise_encoder_pool(const headwise_encoder *encoder, float *dst, const float *rows,
                            int64_t n, int64_t columns, int64_t first);
 
+/* The vectors of n texts, encoder->width apart, from the network's rows starts[i] ... starts[i + 1]
+ * - 1 of each, of which those before first_row are not pooled. *vectors has room for 2 * n * width
+ * numbers; afterwards it is where the vectors are in it. */
+enum headwise_status headwise_encoder_vectors(headwise_context *context,
+                                              const headwise_encoder *encoder, float **vectors,
+                                              const float *rows, const int32_t *starts, int64_t n,
+                                              int64_t first_row);
+
 /* Scales n numbers to length 1, with the sum in double, in order; zeros stay. */
 void headwise_encoder_normalize(float *x, int64_t n);
 

@@ -82,6 +82,8 @@ static enum headwise_status run_blocks(const struct headwise_pass *pass, double 
             rows.gates = call->gates + pass->first_sequence * call->gate_sequence_stride +
                          i * network->info.most_heads;
         status = headwise_block_forward(pass->context, &network->blocks[i], &rows);
+        if (!status && call->layer_done)
+            status = call->layer_done(call->layer_user, i);
     }
     return status;
 }

@@ -46,7 +46,7 @@ ROOMS = {
         "stack": ["base", "families", "block"],
         "encode": ["base", "text", "families", "block", "stack"],
         "generate": ["text", "families", "block", "stack"],
-        "sight": ["text", "families", "block", "stack", "encode", "generate"],
+        "sight": ["base", "text", "families", "block", "stack", "encode", "generate"],
         "api": ["base", "text", "families", "block", "stack", "encode", "generate", "sight"],
     },
     "tools": {
