@@ -53,8 +53,9 @@ ROOMS = {
         "common": [],
         "calls": ["common"],
         "inspect": ["common", "calls"],
+        "sight": ["common", "calls", "inspect"],
         "sweep": ["common", "calls"],
-        "commands": ["common", "calls", "inspect", "sweep"],
+        "commands": ["common", "calls", "inspect", "sight", "sweep"],
     },
     "measure": {"": []},
 }

@@ -7,6 +7,7 @@
 #include "calls/rank.h"
 #include "calls/tokens.h"
 #include "commands/commands.h"
+#include "commands/inspect_model.h"
 #include "common/files.h"
 #include "common/message.h"
 #include "common/numbers.h"
@@ -22,6 +23,7 @@ struct settings {
     const char *tokens, *memory_tokens, *links, *html, *svg, *json;
     struct option_integer pairs, entry, cells;
     bool quiet;
+    struct inspect_model model; /* of a whole model, where it names a folder */
 };
 
 #define OPTION(name, letter, kind, argument, help)                                                 \
@@ -39,9 +41,10 @@ static const struct option options[] = {
     OPTION(svg, 0, OPTION_TEXT, "FILE", "write a picture of all maps, for a paper"),
     OPTION(json, 0, OPTION_TEXT, "FILE", "write all numbers as JSON"),
     OPTION(quiet, 'q', OPTION_FLAG, NULL, "print no table"),
+    INSPECT_MODEL_OPTIONS(struct settings, model),
 };
 
-static const char details[] = LAYER_DETAILS TOKENS_DETAILS
+static const char details[] = INSPECT_MODEL_DETAILS LAYER_DETAILS TOKENS_DETAILS
     "\n"
     "The table has a row for each head. Means are over all tokens that see a key:\n"
     "  entropy        of its weights, in nats: 0 looks at one key, ln(n) at n keys alike\n"
@@ -227,8 +230,39 @@ static int show(struct run *run) {
     return code;
 }
 
+/* Options of both go over; those of a layer alone have no meaning for a model. */
+static int run_model(const struct settings *s) {
+    static const char *const both[] = {"input", "packed", "isa",   "threads", "overrides",
+                                       "html",  "json",   "quiet", "cells"};
+    struct inspect_model model = s->model;
+    for (size_t i = 0; i + INSPECT_MODEL_COUNT < sizeof options / sizeof *options; i++) {
+        bool is_both = false;
+        for (size_t j = 0; j < sizeof both / sizeof *both; j++)
+            is_both = is_both || strcmp(options[i].name, both[j]) == 0;
+        if (!is_both && option_is_set(s, &options[i]))
+            return fail("option --%s is of a layer, but a model's folder is given",
+                        options[i].name);
+    }
+    if (s->html && model.output)
+        return fail("options --html and --output are given, expected one of them");
+    model.html = s->html ? s->html : model.output;
+    model.json = s->json;
+    model.quiet = s->quiet;
+    model.cells = s->cells;
+    model.encoder = (struct encoder_settings){.folder = model.folder,
+                                              .texts = model.texts,
+                                              .input = s->layer.input,
+                                              .packed = s->layer.packed,
+                                              .isa = s->layer.isa,
+                                              .overrides = s->layer.overrides,
+                                              .threads = s->layer.threads};
+    return inspect_model_run(&model);
+}
+
 static int run_inspect(const void *arguments) {
     struct run run = {.settings = arguments};
+    if (run.settings->model.folder)
+        return run_model(run.settings);
     int code = collect(&run);
     if (!code)
         code = show(&run);
@@ -239,13 +273,19 @@ static int run_inspect(const void *arguments) {
 
 const struct command command_inspect = {
     .name = "inspect",
-    .summary = "show what each head of a layer does, costs and is worth",
-    .usage = "--model DIR --layer N --input X.safetensors [--html FILE] [OPTIONS]\n"
+    .summary = "show what each head of a model or a layer does, costs and is worth",
+    .usage = "DIR TEXT... [--output PAGE.html] [OPTIONS]\n"
+             "       headwise inspect --model DIR --layer N --input X.safetensors [--html FILE] "
+             "[OPTIONS]\n"
              "       headwise inspect --weights W.safetensors --input X.safetensors --heads H "
              "[OPTIONS]",
     .details = details,
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .settings_size = sizeof(struct settings),
+    .operand = "folder",
+    .operand_offset = offsetof(struct settings, model.folder),
+    .more = "text",
+    .more_offset = offsetof(struct settings, model.texts),
     .run = run_inspect,
 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/message.h"
-#include "headwise-io/file.h"
 #include "inspect/json.h"
 #include "inspect/page_text.h"
 
@@ -21,22 +20,28 @@ static void escape(struct headwise_json_writer *escaped, const struct headwise_j
     }
 }
 
-int page_write(const char *path, const struct findings *findings, const headwise_context *context) {
-    struct json json = {.digits = 6}, escaped = {0};
-    json_add_findings(&json, findings, context);
-    int code = json_end(&json, path);
+int page_write_json(const char *path, const struct headwise_file_part *before,
+                    const struct json *json, const struct headwise_file_part *after) {
+    struct json escaped = {0};
+    int code = json_end(json, path);
     if (!code) {
-        escape(&escaped.writer, &json.writer);
+        escape(&escaped.writer, &json->writer);
         code = json_end(&escaped, path);
     }
-    if (!code) {
-        const struct headwise_file_part parts[] = {{page_before, page_before_size},
-                                                   {escaped.writer.text, escaped.writer.size},
-                                                   {page_after, page_after_size}};
-        if (headwise_file_write(path, parts, 3) != HEADWISE_OK)
-            code = fail("%s", headwise_io_last_error());
-    }
+    const struct headwise_file_part parts[] = {
+        *before, {escaped.writer.text, escaped.writer.size}, *after};
+    if (!code && headwise_file_write(path, parts, 3) != HEADWISE_OK)
+        code = fail("%s", headwise_io_last_error());
     free(escaped.writer.text);
+    return code;
+}
+
+int page_write(const char *path, const struct findings *findings, const headwise_context *context) {
+    struct json json = {.digits = 6};
+    const struct headwise_file_part before = {page_before, page_before_size},
+                                    after = {page_after, page_after_size};
+    json_add_findings(&json, findings, context);
+    int code = page_write_json(path, &before, &json, &after);
     free(json.writer.text);
     return code;
 }
