@@ -6,7 +6,7 @@ below it, to the letter and on every tier, and its ```c blocks stand in the sour
 
 A command is a line that begins with "$ " (a backslash at its end goes on in the next one) and runs a
 PROGRAM by its name; a line "..." below it stands for any lines. Commands find the models of
-HEADWISE_VECTORS and examples/ in their folder, and a picture that they write into pictures/ must be
+HEADWISE_VECTORS, that of HEADWISE_MODELS and examples/ in their folder, and a picture that they write into pictures/ must be
 the document's. A block of code is found line for line, indented or not; a whole program equals a
 source. In ```sh blocks the options of a PROGRAM must be ones that it takes. Exit code 77: nothing
 could run without HEADWISE_VECTORS."""
@@ -24,6 +24,7 @@ BLOCK = re.compile(r"^```(text|c|sh)\n(.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)", re.M)
 UNUSABLE = "isa: this processor cannot run "
 MODELS = ("stories260K", "gpt_nano_sort")
+REAL_MODEL = "minilm"  # of HEADWISE_MODELS, with the texts of HEADWISE_VECTORS
 
 
 class Programs:
@@ -33,6 +34,7 @@ class Programs:
         self.paths = {os.path.basename(path): os.path.abspath(path) for path in paths}
         self.pictures = pictures
         self.vectors = os.environ.get("HEADWISE_VECTORS")
+        self.models = os.environ.get("HEADWISE_MODELS") if self.vectors else None
 
     def words(self, command):
         words = shlex.split(command.replace("\\\n", " "), comments=True)
@@ -41,6 +43,8 @@ class Programs:
         return words
 
     def lacks_vectors(self, command):
+        if REAL_MODEL in command:
+            return not self.models
         return not self.vectors and any(model in command for model in MODELS)
 
     def fill(self, folder):
@@ -48,6 +52,11 @@ class Programs:
         os.mkdir(os.path.join(folder, "pictures"))
         if not self.vectors:
             return
+        if self.models:
+            os.symlink(os.path.join(self.models, REAL_MODEL), os.path.join(folder, REAL_MODEL))
+            with open(os.path.join(self.vectors, REAL_MODEL, "texts.jsonl"), encoding="utf-8") as file, \
+                    open(os.path.join(folder, "texts.txt"), "w", encoding="utf-8") as texts:
+                texts.writelines(json.loads(line)["text"] + "\n" for line in file)
         for model in MODELS:
             os.symlink(os.path.join(self.vectors, model), os.path.join(folder, model))
         with open(os.path.join(folder, "stories260K", "vocab.json"), encoding="utf-8") as file:

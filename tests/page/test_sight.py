@@ -9,9 +9,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import browser
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "encode"))
+import make_folder  # noqa: E402
 
 TOOL = os.environ["HEADWISE_TOOL"]
 FOLDER, MODEL = Path(sys.argv[1]), Path(sys.argv[2]) / "embedder"
@@ -87,6 +91,25 @@ def a_chosen_head_is_whole(page):
     expect(page.run(tokens, report["n_tokens"]), 0, "its map's side, in tokens")
 
 
+def a_long_text_of_many_heads_is_small(page):
+    """512 tokens on 12 x 12 heads: under 8 MB, and opened at once."""
+    model, path = FOLDER / "large", FOLDER / "large.html"
+    make_folder.WIDTH, make_folder.HEADS, make_folder.LAYERS, make_folder.POSITIONS = 48, 12, 12, 512
+    make_folder.make(str(model))
+    make_folder.write(str(model), "sentence_bert_config.json", {"max_seq_length": 512})
+    text = " ".join(f"the man carries {'a' if i % 3 else 'bread .'}" for i in range(200))
+    subprocess.run([TOOL, "inspect", model, text, "-q", "--no-change", "--output", path], check=True, timeout=240)
+    size = path.stat().st_size
+    if not 1 << 20 < size < 8 << 20:
+        raise AssertionError(f"the page has {size} bytes")
+    begin = time.monotonic()
+    page.open(path)
+    print(f"{size / 1e6:.1f} MB, opened in {time.monotonic() - begin:.1f} s")
+    silent(page)
+    expect("512 tokens" in page.text("#facts"), True, "512 tokens")
+    expect("a cell is 4 by 4 tokens" in page.text("#map-facts"), True, "cells of 4 tokens")
+
+
 def main():
     gone = browser.missing()
     if gone:
@@ -95,12 +118,12 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     page = browser.Browser()
     try:
-        for test in (looks, a_chosen_head_is_whole):
+        for test in (looks, a_chosen_head_is_whole, a_long_text_of_many_heads_is_small):
             test(page)
             print(f"[       OK ] {test.__name__}")
     finally:
         page.close()
-    print("[  PASSED  ] 2 test(s).")
+    print("[  PASSED  ] 3 test(s).")
 
 
 if __name__ == "__main__":
