@@ -24,17 +24,17 @@ enum { INSPECT_MODEL_COUNT = 6 };
 #define INSPECT_MODEL_OPTIONS(settings, member)                                                    \
     {"output",    'o',                                                                             \
      OPTION_TEXT, offsetof(settings, member.output),                                               \
-     "PAGE.html", "of a model: write a page of all its heads, one file"},                          \
+     "PAGE.html", "of a model: write a page of all heads"},                                        \
         INSPECT_MODEL_OPTION(settings, member, pair, OPTION_TEXT, "TEXT",                          \
                              "of a model: the second text"),                                       \
         INSPECT_MODEL_OPTION(settings, member, ids, OPTION_TEXT, "101,7592,102",                   \
                              "of a model: token ids in place of a text"),                          \
         INSPECT_MODEL_OPTION(settings, member, maps, OPTION_TEXT, "OUT.safetensors",               \
-                             "of a model: write all whole maps, attention.N"),                     \
+                             "of a model: write whole maps"),                                      \
         INSPECT_MODEL_OPTION(settings, member, head, OPTION_TEXT, "L.H",                           \
-                             "of a model: show this head first, its map not folded"),              \
+                             "of a model: show this head first, its map whole"),                   \
         INSPECT_MODEL_OPTION(settings, member, no_change, OPTION_FLAG, NULL,                       \
-                             "of a model: do not measure what the result loses")
+                             "of a model: skip what the result loses")
 
 #define INSPECT_MODEL_DETAILS                                                                      \
     "Of a whole model: DIR is an encoder's folder, as for headwise embed. The first text is "      \
