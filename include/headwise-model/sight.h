@@ -3,11 +3,11 @@
  *
  *     headwise_sight *sight;
  *     const struct headwise_text text = {"A man is eating.", 16};
- *     headwise_sight_create(&sight, context, encoder,
- *                           &(struct headwise_sight_call){.size = sizeof(struct
- * headwise_sight_call), .text = &text}); const struct headwise_sight_info *seen =
- * headwise_sight_describe(sight); for (int64_t h = 0; h < seen->n_heads; h++) printf("%g\n",
- * seen->heads[h].change);
+ *     struct headwise_sight_call call = {.size = sizeof call, .text = &text};
+ *     headwise_sight_create(&sight, context, encoder, &call);
+ *     const struct headwise_sight_info *seen = headwise_sight_describe(sight);
+ *     for (int64_t h = 0; h < seen->n_heads; h++)
+ *         printf("%g\n", seen->heads[h].change);
  *
  * Memory grows with tokens^2 times the heads of one layer, not of all of them. Sums are in double,
  * in the order of tokens: the same bits for any number of threads, on every tier but scalar. */

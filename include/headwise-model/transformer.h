@@ -4,9 +4,11 @@
  *     headwise_transformer *network;
  *     headwise_transformer_open(&network, context, "all-MiniLM-L6-v2", NULL);
  *     const int32_t ids[] = {101, 7592, 102, 101, 2088, 102}, starts[] = {0, 3, 6};
- *     struct headwise_transformer_call call = {
- *         .size = sizeof call, .n_sequences = 2, .starts = starts, .ids = ids, .last_hidden =
- * rows}; headwise_transformer_forward(context, network, &call);
+ *     struct headwise_transformer_call call = {.size = sizeof call, .n_sequences = 2};
+ *     call.starts = starts;
+ *     call.ids = ids;
+ *     call.last_hidden = rows; // [6][d_model]
+ *     headwise_transformer_forward(context, network, &call);
  *
  * One answer: what a sequence gives depends on its own tokens alone. It has the same bits in any
  * batch, with any budget, for any number of threads, and on every tier but scalar.
