@@ -4,9 +4,10 @@
 
 #include "kernels/dot.h"
 
-/* As headwise_dot_vnni, with the same bits. The first product of several rows asks Linux for the
- * tiles' registers, for the whole process, and compares small products with exact sums; where
- * either fails, this is headwise_dot_vnni for good. */
+/* As headwise_dot_vnni, with the same bits. The first matrix that is packed for it, or else the
+ * first product of several rows, asks Linux for the tiles' registers, for the whole process, and
+ * compares small products with exact sums; where either fails, this is headwise_dot_vnni for good.
+ */
 extern const struct headwise_dot headwise_dot_amx;
 
 /* The kernel itself: needs the permission. With a state, tiles stay configured between calls: to

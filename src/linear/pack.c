@@ -190,6 +190,20 @@ static void fill_scales(struct headwise_matrix *matrix, const struct headwise_ma
         matrix->scales[j] = source->scales ? source->scales[j] : scale_of(0.0f);
 }
 
+/* What stands beside the panels before any is packed, and the zeros between their inputs. */
+static void fill_columns(struct headwise_matrix *matrix,
+                         const struct headwise_matrix_source *source) {
+    memset(matrix->bias, 0, matrix->bias_bytes);
+    if (source->bias)
+        memcpy(matrix->bias, source->bias, (size_t)matrix->n * sizeof(float));
+    if (matrix->scales)
+        fill_scales(matrix, source, matrix->n);
+    if (matrix->sums)
+        memset(matrix->sums, 0, matrix->scales_bytes);
+    if (matrix->sums && matrix->k > 0)
+        memset(matrix->panels, 0, matrix->panels_bytes);
+}
+
 /* Memory of the matrix and of packing it. */
 static bool allocate(struct packing *packing, const struct headwise_allocator *allocator) {
     struct headwise_matrix *matrix = packing->matrix;
@@ -224,6 +238,10 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
                                             enum headwise_dtype dtype, int64_t k, int64_t n) {
     int64_t padded = headwise_matrix_padded(kernels, n);
     int together = source->dynamic ? source->dynamic->together : 0;
+    /* What has to be asked for and tested is so now: in a task a caller's 16 KB of stack may be all
+     * but full. */
+    if (source->dynamic && source->dynamic->is_usable)
+        (void)source->dynamic->is_usable();
     int64_t depth = together ? headwise_round_up(k, together) : k;
     *matrix = (struct headwise_matrix){
         .dtype = dtype,
@@ -246,17 +264,8 @@ enum headwise_status headwise_matrix_create(struct headwise_matrix *matrix,
     if (!allocate(&packing, allocator))
         status = headwise_fail(HEADWISE_ERR_NO_MEMORY, "%s: no memory for a %lld x %lld matrix",
                                source->owner, (long long)n, (long long)k);
-    if (status == HEADWISE_OK && n > 0) {
-        memset(matrix->bias, 0, matrix->bias_bytes);
-        if (source->bias)
-            memcpy(matrix->bias, source->bias, (size_t)n * sizeof(float));
-        if (matrix->scales)
-            fill_scales(matrix, source, n);
-        if (matrix->sums)
-            memset(matrix->sums, 0, matrix->scales_bytes);
-        if (matrix->sums && k > 0)
-            memset(matrix->panels, 0, matrix->panels_bytes);
-    }
+    if (status == HEADWISE_OK && n > 0)
+        fill_columns(matrix, source);
     for (int64_t c = 0; k > 0 && c < n && status == HEADWISE_OK; c += kernels->nr)
         status = pack_panel(&packing, c);
     headwise_release(allocator, packing.rows, packing.buffer_bytes);
