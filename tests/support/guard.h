@@ -12,9 +12,9 @@
  * first byte read or written beyond it faults; a small shift (4, or 2 for 16-bit types) moves the
  * base off every vector alignment instead, and the bytes of the gap are checked for writes.
  * Filled with GUARD_BYTE. size_bytes may be 0.
- * HEADWISE_TEST_SLACK=128 in the environment adds that much to the shift: for qemu-x86_64 7.2,
+ * HEADWISE_TEST_SLACK=256 in the environment adds that much to the shift: for qemu-x86_64 7.2,
  * whose masked AVX2 loads touch the whole vector where a processor touches the lanes of the mask
- * alone. Rows end in groups of four vectors, the last of which may have no lane at all.
+ * alone. Rows that are rounded end in 64 numbers, of which all vectors but one may have no lane.
  */
 void *guard_alloc(size_t size_bytes, size_t shift_bytes);
 
